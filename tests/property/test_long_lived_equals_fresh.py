@@ -48,6 +48,12 @@ FORGETFUL: Final = MemoryBounds(
 #: Amounts at which floats, and then 64 bits, are not exact any more.
 HUGE: Final = ("70368744177664", "9007199254740993", "4611686018427387904", "9223372036854775807")
 IMAGE_BYTES: Final = {"app:1": 300_000_000, "app:2": 900_000_000}
+#: Plugins without which a profile can be.
+REMOVABLE: Final = (
+    "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
+    "PodTopologySpread", "InterPodAffinity", "DefaultPreemption", "ImageLocality",
+    "NodeResourcesBalancedAllocation", "VolumeBinding", "DynamicResources",
+)  # fmt: skip
 LABELS: Final = ("app", "tier", UNREAD, "track")
 
 
@@ -209,7 +215,7 @@ class LongStory:
     def _rare(self) -> None:
         rare: list[Callable[[], None]] = [
             self._add_node, self._remove_node, self._recreate_node, self._change_object,
-            self._change_object, self._remove_object, self._namespace_labels, self._forget_answers,
+            self._change_object, self._change_devices, self._change_devices, self._remove_object, self._namespace_labels, self._forget_answers,
             self._change_fork, self._new_nomination, self._end_nominations,
         ]  # fmt: skip
         if self.chance.random() < 0.5:
@@ -372,6 +378,28 @@ class LongStory:
             thing["spec"]["selector"] = (
                 selector if kind == "Service" else {"matchLabels": selector}
             )
+        self._put_object(kind, thing)
+
+    def _change_devices(self) -> None:
+        """Devices come, go, or are taken; classes offer them as an extended resource."""
+        chance = self.chance
+        node, driver = chance.choice(list(self.nodes)), "gpu.example.com"
+        kind = chance.choice(("DeviceClass", "ResourceSlice", "ResourceSlice", "ResourceClaim"))
+        if kind == "DeviceClass":
+            thing: Json = {"metadata": {"name": "gpus"}, "spec": {"extendedResourceName": GPU}}
+        elif kind == "ResourceSlice":
+            devices = [{"name": f"d{number}"} for number in range(chance.randint(0, 4))]
+            pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+            spec = {"driver": driver, "nodeName": node, "pool": pool, "devices": devices}
+            thing = {"metadata": {"name": f"slice-{node}"}, "spec": spec}
+        else:
+            device = {"driver": driver, "pool": node, "device": f"d{chance.randint(0, 3)}"}
+            results = [{"request": "r", **device}] if chance.random() < 0.7 else []
+            thing = {
+                "metadata": {"name": f"claim-{node}", "namespace": "one", "uid": f"claim-{node}"},
+                "spec": {},
+                "status": {"allocation": {"devices": {"results": results}}} if results else {},
+            }
         self._put_object(kind, thing)
 
     def _remove_object(self) -> None:
@@ -546,12 +574,15 @@ def random_configuration(chance: random.Random) -> Json:
             }
         ]
         args["PodTopologySpread"] = {"defaultingType": "List", "defaultConstraints": constraints}
+    disabled = [{"name": name} for name in REMOVABLE if chance.random() < 0.08]
+    profile = {
+        "plugins": {"multiPoint": {"disabled": disabled}},
+        "pluginConfig": [{"name": name, "args": given} for name, given in args.items()],
+    }
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {"pluginConfig": [{"name": name, "args": given} for name, given in args.items()]}
-        ],
+        "profiles": [profile],
     }
 
 
