@@ -25,6 +25,7 @@ LOST = ("closed after", "half", "answer is no HTTP", "failed after", "body too s
 #: It takes effect, and more arrives than the answer.
 MORE = ("two answers", "half an answer more")
 
+_INTERIM = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
 _BUSY = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
 _DOWN = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 3\r\n\r\nno\n"
 _CONFLICT = b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n"
@@ -100,7 +101,10 @@ class HostileWire:
         """A connection that is for lists, watches and reads."""
         theirs, ours = await asyncio.open_connection("127.0.0.1", self._upstream)
         ours.write(head)
-        copies = [asyncio.create_task(_copy(reader, ours)), asyncio.create_task(_copy(theirs, writer))]
+        copies = [
+            asyncio.create_task(_copy(reader, ours)),
+            asyncio.create_task(_copy(theirs, writer)),
+        ]
         try:
             await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -145,12 +149,14 @@ class HostileWire:
             size = self._chance.randint(1, 9)
             chunks = [said[at : at + size] for at in range(0, len(said), size)]
             parts = [b"%x;more=1\r\n%b\r\n" % (len(one), one) for one in chunks]
-            told = b"\r\nTransfer-Encoding: chunked\r\n\r\n%b0\r\nX-End: 1\r\n\r\n" % b"".join(parts)
+            told = b"\r\nTransfer-Encoding: chunked\r\n\r\n%b0\r\nX-End: 1\r\n\r\n" % b"".join(
+                parts
+            )
             writer.write(first + told)
             return True
         whole = {
             "usual": sized,
-            "interim": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + sized,
+            "interim": _INTERIM + sized,
             "http10": first.replace(b"/1.1", b"/1.0") + b"\r\n\r\n" + said,
             "until the end": first + b"\r\n\r\n" + said,
             "large head": first + b"\r\nX-Large: " + b"x" * 100_000 + sized[len(first) :],

@@ -1,4 +1,4 @@
-"""Whatever becomes of the answers to bindings: each pod is bound once, and no node gets too many."""
+"""Whatever becomes of answers to bindings: each pod is bound once, and no node gets too many."""
 
 import asyncio
 import ssl
@@ -47,7 +47,13 @@ async def schedule(cluster: FakeCluster, wire: HostileWire) -> HostileWire:
 
 @pytest.mark.parametrize(
     ("faults", "likely"),
-    [(LEGAL, 0.9), (UNHEARD, 0.3), (LOST, 0.9), (MORE, 0.9), ((*LEGAL, *UNHEARD, *LOST, *MORE), 0.8)],
+    [
+        (LEGAL, 0.9),
+        (UNHEARD, 0.3),
+        (LOST, 0.9),
+        (MORE, 0.9),
+        ((*LEGAL, *UNHEARD, *LOST, *MORE), 0.8),
+    ],
     ids=["legal", "unheard", "lost", "more", "all"],
 )
 @pytest.mark.parametrize("secure", [False, True])

@@ -29,7 +29,7 @@ from mooring.plugins.resources.device_amounts import (
 )
 from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_rows import ArrayRows, balance_rows
+from mooring.plugins.resources.resource_rows import balance_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
@@ -186,7 +186,8 @@ def _balance(
     for (name, amount), capacity in zip(added, capacities, strict=True):
         used = at_rows(devices[name].used if name in devices else columns.used(name), rows)
         fraction = (used + amount if amount else used) / capacity.divisor
-        fractions.append(np.minimum(fraction, 1.0))
+        # A sum that has wrapped around counts as nothing: no pod could be placed otherwise.
+        fractions.append(np.clip(fraction, 0.0, 1.0))
     size = len(columns) if rows is None else len(rows)
     if all(capacity.complete for capacity in capacities):
         deviation = _deviation(fractions, size)

@@ -78,6 +78,7 @@ from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
+from mooring.state.resource_columns import LIMIT
 from mooring.state.shapes import Shape
 
 _NO_DEVICES: Final[Mapping[str, DeviceAmount]] = {}
@@ -420,7 +421,8 @@ class NodeResourcesFit(
             capacity = columns.allocatable_at(name, row)
             if not capacity and name in kind.requests.from_devices:
                 continue
-            if capacity - columns.used_at(name, row) < amount:
+            # Beyond 64 bits it wraps around, as in arrays.
+            if not amount <= capacity - columns.used_at(name, row) < LIMIT:
                 reasons.append(f"Insufficient {name}")
                 never = never or capacity < amount
         return kind.place(tuple(reasons), never)

@@ -4,16 +4,14 @@ from typing import Any
 
 import pytest
 
-from mooring.config.runtimes import build_profiles, build_runtime
-from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.framework.decisions.observer import NOBODY, Observer
 from mooring.framework.runtime import Runtime
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
-from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone, runtime_with
 
 GPU = "example.com/gpu"
 #: Another profile has DynamicResources, so classes and slices are watched.
@@ -50,19 +48,11 @@ def made_with(args: dict[str, Any]) -> Runtime:
         cluster.put(make_node(f"n{number}", cpu="8"))
         cluster.put(slice_of(f"n{number}", devices))
     cluster.put(make_node("own", cpu="8", extended={GPU: 5}))
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": WITHOUT_DEVICES, "pluginConfig": [args]}],
-    }
-    registry = default_registry()
-    (profile,) = build_profiles(config, registry).values()
-    return build_runtime(profile, registry, cluster, lambda: 0)
+    return runtime_with(cluster, {"plugins": WITHOUT_DEVICES, "pluginConfig": [args]})
 
 
 def best(made: Runtime, pod: Pod, observer: Observer) -> list[str]:
-    decision = without_extenders(decide(made, pod, observer))
-    return [made.cluster.columns.names[row] for row in decision.best]
+    return [made.cluster.columns.names[row] for row in decide_alone(made, pod, observer).best]
 
 
 @pytest.mark.parametrize("args", [MOST, BALANCED])
