@@ -10,16 +10,22 @@ import copy
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
+from mooring.errors import PluginError
 from mooring.framework.decisions.decision import Decision, Scoring
 from mooring.framework.decisions.observer import Observer
 from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.affinity.questions import Questions
+from mooring.state import pod_info
+from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
+from mooring.state.columns import Columns
+from mooring.state.counts import PodCounts
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from tests.property.random_world import (
     APPS,
@@ -597,3 +603,35 @@ def test_decisions_of_all_kinds_are_compared() -> None:
         assert list(story.differences()) == []
         decided += story.decided
     assert min(decided[one] for one in ("True", "False", "none")) > 20, decided
+
+
+def say_nothing(*_: object) -> None:
+    """Does nothing."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "planted"),
+    [
+        # Labels that nobody read before are read from now on.
+        (PodCounts, "_read_also", say_nothing),
+        (Questions, "_labels_read", lambda *_: frozenset()),
+        (Catalog, "version", lambda *_: 1),
+        (pod_info, "have_same_shape", lambda *_: True),
+        (Columns, "_rows_change", say_nothing),
+    ],
+    ids=lambda one: getattr(one, "__name__", str(one)),
+)
+def test_a_planted_difference_is_found(
+    owner: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of these are the same for both sides of `test_equivalence_classes`."""
+    monkeypatch.setattr(owner, name, planted)
+    assert any(differs(LongStory(seed, 12)) for seed in range(20))
+
+
+def differs(story: LongStory) -> bool:
+    """Whether a decision comes out differently, or not at all."""
+    try:
+        return any(True for _ in story.differences())
+    except (KeyError, IndexError, ValueError, PluginError):
+        return True
