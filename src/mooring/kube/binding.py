@@ -1,9 +1,9 @@
 """Creating a Binding and finding out what came of it, whatever becomes of the answer.
 
-    Binding ──> yes ─────────────────────────────────────────────> bound
-            ├─> a clear no, or nothing was sent ─────────────────> not bound
-            └─> no answer, 5xx, 409: the pod is read until the ──> bound here: bound
-                API server says                                └─> gone, elsewhere, nowhere: not
+    Binding ──> yes ─────────────────────────────────────────────────> bound
+            ├─> a clear no, or nothing was sent ─────────────────────> not bound
+            └─> no answer, 5xx, 408, 409: the pod is read ─┬─> bound here: bound
+                until the API server says                  └─> gone, elsewhere, nowhere: not
 
 Whoever binds pods calls it; it counts and reports nothing itself.
 """
@@ -20,6 +20,8 @@ from mooring.model.pod import Pod
 
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
+#: A proxy gave up waiting; what it sent on may be under way.
+_TIMED_OUT: Final = 408
 _SERVER_ERROR: Final = 500
 #: A request whose answer did not come has taken effect after so long, if ever; most likely.
 _UNDER_WAY_SECONDS: Final = 0.2
@@ -135,5 +137,5 @@ def _is_conflict(error: KubeError) -> bool:
 def _is_clear(error: KubeError) -> bool:
     """Whether nothing was bound without doubt: the API server said no, or was never asked."""
     if isinstance(error, ApiError):
-        return error.status < _SERVER_ERROR and not _is_conflict(error)
+        return error.status < _SERVER_ERROR and error.status not in (_CONFLICT, _TIMED_OUT)
     return isinstance(error, ConfigError) or failed_to_connect(error) is not None

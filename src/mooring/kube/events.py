@@ -32,7 +32,7 @@ _PAUSE_MOST_SECONDS = 10.0
 _PAUSE_JITTER = 0.25
 _REFRESH_SECONDS = 30 * 60.0  # the API server forgets events after an hour
 _FINISH_SECONDS = 60.0
-_RETRIABLE = frozenset({429, 500, 502, 503, 504})
+_RETRIABLE = frozenset({408, 429, 500, 502, 503, 504})
 _COMPLAINT_NS = 5 * 60 * 1_000_000_000
 _NAMESPACES = "/apis/events.k8s.io/v1/namespaces"
 

@@ -102,7 +102,7 @@ def test_what_was_never_sent_is_not_asked_about() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("error", [BROKEN, ApiError("", status=504), ApiError("", status=409)])
+@pytest.mark.parametrize("error", [BROKEN, *[ApiError("", status=one) for one in (408, 409, 504)]])
 @pytest.mark.parametrize("uid", ["one", ""])
 def test_a_lost_answer_may_have_been_a_yes(error: KubeError, uid: str) -> None:
     client = FakeClient(error, made("a"))

@@ -37,6 +37,18 @@ def test_failures_that_may_pass_are_tried_again() -> None:
     run(story)
 
 
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_an_api_server_in_trouble_is_asked_again(status: int) -> None:
+    async def story(desk: Desk) -> None:
+        desk.server.answers = [ApiError("not now", status=status)]
+        desk.fail()
+        await desk.time.pass_by(1.0)
+        assert desk.server.methods == ["POST"] * 2
+        assert desk.recorder.counters.created == 1
+
+    run(story)
+
+
 def test_an_event_whose_answer_was_lost_is_not_doubled() -> None:
     async def story(desk: Desk) -> None:
         desk.server.answers = ["unheard"]

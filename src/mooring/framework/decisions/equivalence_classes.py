@@ -35,6 +35,8 @@ from mooring.state.columns import Columns
 from mooring.state.compiled_spec import CompiledSpec
 
 _NOBODY: Final[frozenset[str]] = frozenset()
+#: So many specs are known for each class: pods that are alike may have different ones.
+_SPECS_PER_CLASS: Final = 4
 
 
 class Signer(NamedTuple):
@@ -189,6 +191,8 @@ class EquivalenceClasses:
             signature = None if grouped else _signature(self._of_spec, pod)
             found = self._class_with(signature) if not self._of_pod else None
             relevant = RelevantPlugins(self._others.asked)
+            if len(self._by_spec) >= _SPECS_PER_CLASS * cycle.cluster.columns.bounds.classes:
+                self._by_spec.clear()  # most of them belong to pods that have their node
             known = self._by_spec[spec] = _Known(changes, signature, found, relevant)
         return known
 

@@ -22,10 +22,14 @@ from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import (
+    DeviceAmount,
+    device_amounts,
+    resources_of_devices,
+)
 from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_rows import ArrayRows, balance_rows
+from mooring.plugins.resources.resource_rows import balance_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
@@ -94,19 +98,23 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
             return np.zeros(len(nodes), np.int64)
         devices = self._device_amounts(nodes.cycle, added)
         if devices:
-            return nodes.take(_score_with_devices(nodes.columns, None, added, devices))
+            return nodes.take(_score_with_devices(nodes.columns, added, devices))
         return nodes.take(self._scores.read(nodes.columns, added))
 
-    def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
-        """What the pod adds to the resources, if it asks for any of them."""
-        return (self._added(self.shape_of(pod)),)
+    def sign(self, pod: Pod) -> tuple[AddedRequests | None] | None:
+        """What the pod adds to the resources, if it asks for any of them.
+
+        None if one of them may come from devices: these change while no node does.
+        """
+        added = self._added(self.shape_of(pod))
+        classes = self._devices.read(self.cluster.catalog)
+        if resources_of_devices(classes, (name for name, _ in added or ())):
+            return None
+        return (added,)
 
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes; only for pods that `pre_score` does not skip."""
         columns, added = cycle.cluster.columns, self._added(cycle.shape) or ()
-        devices = self._device_amounts(cycle, added)
-        if devices:
-            return ArrayRows(lambda rows: _score_with_devices(columns, rows, added, devices))
 
         def by_array(rows: Rows) -> Amounts:
             return self._score(columns, rows, added)
@@ -149,13 +157,10 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
 
 
 def _score_with_devices(
-    columns: Columns,
-    rows: Rows | None,
-    added: AddedRequests,
-    devices: Mapping[str, DeviceAmount],
+    columns: Columns, added: AddedRequests, devices: Mapping[str, DeviceAmount]
 ) -> Amounts:
-    before = _balance(columns, rows, [(name, 0) for name, _ in added], devices)
-    return _improvement(before, _balance(columns, rows, added, devices))
+    before = _balance(columns, None, [(name, 0) for name, _ in added], devices)
+    return _improvement(before, _balance(columns, None, added, devices))
 
 
 def _improvement(before: Amounts, after: Amounts) -> Amounts:
@@ -181,7 +186,8 @@ def _balance(
     for (name, amount), capacity in zip(added, capacities, strict=True):
         used = at_rows(devices[name].used if name in devices else columns.used(name), rows)
         fraction = (used + amount if amount else used) / capacity.divisor
-        fractions.append(np.minimum(fraction, 1.0))
+        # A sum that has wrapped around counts as nothing: no pod could be placed otherwise.
+        fractions.append(np.clip(fraction, 0.0, 1.0))
     size = len(columns) if rows is None else len(rows)
     if all(capacity.complete for capacity in capacities):
         deviation = _deviation(fractions, size)

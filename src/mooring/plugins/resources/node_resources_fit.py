@@ -49,7 +49,11 @@ from mooring.model.resources import (
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
 from mooring.plugins.resources.details import resource_details
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import (
+    DeviceAmount,
+    device_amounts,
+    resources_of_devices,
+)
 from mooring.plugins.resources.node_amounts import NodeAmountsReader, resource_columns
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
@@ -74,6 +78,7 @@ from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
+from mooring.state.resource_columns import LIMIT
 from mooring.state.shapes import Shape
 
 _NO_DEVICES: Final[Mapping[str, DeviceAmount]] = {}
@@ -261,10 +266,16 @@ class NodeResourcesFit(
         """Ask for less, or take another pod off the node."""
         return resource_remedies(case)
 
-    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests]:
-        """The requests that count for fitting, and those that count for scoring."""
-        shape = self.shape_of(pod)
-        return self._requests_of(pod, shape, self.cluster.catalog), self._scored(pod, shape)
+    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests] | None:
+        """The requests that count for fitting, and those that count for scoring.
+
+        None if one of the latter may come from devices: these change while no node does.
+        """
+        shape, catalog = self.shape_of(pod), self.cluster.catalog
+        scored = self._scored(pod, shape)
+        if resources_of_devices(self._devices.read(catalog), self._names(scored)):
+            return None
+        return self._requests_of(pod, shape, catalog), scored
 
     def row_filter(self, cycle: Cycle) -> RowAnswers:
         """Whether the pod fits, for single nodes."""
@@ -280,13 +291,10 @@ class NodeResourcesFit(
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes."""
         columns, scored = cycle.cluster.columns, self._scored(cycle.pod, cycle.shape)
-        devices = self._device_amounts(cycle, scored)
 
         def by_array(rows: Rows) -> Amounts:
-            return self._score(columns, rows, scored, devices)
+            return self._score(columns, rows, scored)
 
-        if devices:
-            return ArrayRows(by_array)
         found = []
         for place, amount in scored:
             resource = self._resources[place]
@@ -295,7 +303,7 @@ class NodeResourcesFit(
                 found.append(ScoredResource(common, amount, resource.counts))
         if self._strategy_type not in (LEAST_ALLOCATED, MOST_ALLOCATED) or len(found) < len(scored):
             return ArrayRows(by_array)
-        names = tuple(self._resources[place].name for place, _ in scored)
+        names = self._names(scored)
         least = self._strategy_type == LEAST_ALLOCATED
         amounts = self._amounts.read(columns, names)
         return AllocationRows(found, amounts, by_array, least=least)
@@ -413,7 +421,8 @@ class NodeResourcesFit(
             capacity = columns.allocatable_at(name, row)
             if not capacity and name in kind.requests.from_devices:
                 continue
-            if capacity - columns.used_at(name, row) < amount:
+            # Beyond 64 bits it wraps around, as in arrays.
+            if not amount <= capacity - columns.used_at(name, row) < LIMIT:
                 reasons.append(f"Insufficient {name}")
                 never = never or capacity < amount
         return kind.place(tuple(reasons), never)
@@ -423,8 +432,10 @@ class NodeResourcesFit(
         classes = self._devices.read(cycle.cluster.catalog)
         if not classes:
             return _NO_DEVICES
-        names = (self._resources[place].name for place, _ in scored)
-        return device_amounts(cycle.cluster, classes, names)
+        return device_amounts(cycle.cluster, classes, self._names(scored))
+
+    def _names(self, scored: ScoredRequests) -> tuple[str, ...]:
+        return tuple(self._resources[place].name for place, _ in scored)
 
     def _score(
         self,

@@ -25,6 +25,7 @@ from mooring.plugins.resources.node_amounts import (
 from mooring.plugins.resources.scoring_strategies import EXACT
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.state.columns import Columns
+from mooring.state.resource_columns import LIMIT
 from mooring.state.table import GrowingColumn
 
 #: The scores of some rows, worked out with arrays.
@@ -86,15 +87,15 @@ class FitRows:
 
     def one(self, row: int) -> int:
         """Whether it fits on one node."""
-        # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
+        # parity v1.36.4: plugins/noderesources/fit.go fitsRequest: what is beyond 64 bits there
+        # wraps around, and is less than nothing.
         for there, used, amount in self._common:
-            if there.cells[row] - used.cells[row] < amount:
+            if not amount <= there.cells[row] - used.cells[row] < LIMIT:
                 return 0
         for name, amount, from_devices in self._rare:
             capacity = self._columns.allocatable_at(name, row)
-            if capacity - self._columns.used_at(name, row) < amount and (
-                capacity or not from_devices
-            ):
+            left = capacity - self._columns.used_at(name, row)
+            if not amount <= left < LIMIT and (capacity or not from_devices):
                 return 0
         return 1
 
@@ -232,7 +233,7 @@ class BalanceRows(ArrayRows):
         by_array: the same for all rows.
     """
 
-    __slots__ = ("_added", "_amounts", "_first", "_more", "_second")
+    __slots__ = ("_added", "_amounts", "_first", "_limit", "_more", "_second")
 
     def __init__(
         self,
@@ -245,6 +246,8 @@ class BalanceRows(ArrayRows):
         self._first, self._second = resources
         self._added = added
         self._amounts = amounts if max(added) < EXACT else None
+        #: More in use is left to arrays.
+        self._limit = EXACT if max(added) < EXACT else 0
         self._more = [np.array(float(amount)) for amount in added]
 
     def one(self, row: int) -> int:
@@ -256,6 +259,8 @@ class BalanceRows(ArrayRows):
         if not (capacity and other_capacity):
             return super().one(row)
         used, other_used = taken.cells[row], other_taken.cells[row]
+        if not 0 <= used | other_used < self._limit:
+            return super().one(row)
         added, other_added = self._added
         before = evenness(used / capacity, other_used / other_capacity)
         after = evenness((used + added) / capacity, (other_used + other_added) / other_capacity)

@@ -205,13 +205,16 @@ def percent(amounts: Amounts, divisor: Amounts | Floats) -> Amounts:
 
 
 def _free_percent(level: ResourceLevel) -> Amounts:
-    free = np.maximum(level.capacity.amounts - level.requested, 0)
+    # Less than nothing is in use where a sum has wrapped around. kube-scheduler's score may be any
+    # number then, and if it is illegal no pod is placed at all; the node counts as empty here.
+    capacity = level.capacity.amounts
+    free = np.clip(capacity - level.requested, 0, capacity)
     return percent(free, level.capacity.divisor)
 
 
 def _used_percent(level: ResourceLevel) -> Amounts:
     # More than the capacity may be in use, because pods that ask for nothing count something.
-    used = np.minimum(level.requested, level.capacity.amounts)
+    used = np.clip(level.requested, 0, level.capacity.amounts)
     return percent(used, level.capacity.divisor)
 
 

@@ -455,6 +455,17 @@ def test_classes_that_nobody_uses_are_forgotten() -> None:
     assert plugin.asked == ["a", "b"]
 
 
+def test_specs_of_pods_that_have_their_node_are_forgotten() -> None:
+    made = default_runtime(cluster_of(3))
+    made.cluster.columns.bounds = MemoryBounds(classes=3)
+    for number in range(100):
+        place(made, f"p{number}", "n0", cpu=f"{number}m")
+        assert len(chosen(made, pod(f"q{number}", cpu=f"{number}m"))) > 0
+    classes = made._classes
+    assert classes is not None
+    assert len(classes._by_spec) <= 12
+
+
 @pytest.mark.parametrize("large", ["annotations", "json"])
 def test_pods_that_classes_hold_count(large: str) -> None:
     # A plugin is asked about rows that change with the pod that was decided first.

@@ -94,6 +94,30 @@ def test_some_rows_have_the_answers_of_each_row_and_of_all(
             check(even, rows, balance.score_nodes(pod, cycle.nodes))
 
 
+@pytest.mark.parametrize("requests", [{"memory": "1"}, {"cpu": "1", "memory": "2Gi"}])
+def test_sums_beyond_64_bits_wrap_around_for_one_row_as_for_all(requests: dict[str, str]) -> None:
+    # As in kube-scheduler: what is left of such a node is less than nothing.
+    largest, half = str(2**63 - 1), str(2**62)
+    cluster = cluster_of(
+        *(
+            make_node(f"n{number}", memory=size)
+            for number, size in enumerate((largest, half, "1Gi"))
+        )
+    )
+    for number in range(9):
+        cluster.put(make_pod(f"p{number}", requests={"memory": half}, node=f"n{number % 3}"))
+    fit, balance = made(NodeResourcesFit), made(NodeResourcesBalancedAllocation)
+    pod = make_pod("new", requests=requests)
+    cycle = Cycle(pod, cluster)
+    verdicts = fit.filter_nodes(pod, cycle.nodes)
+    accepted = np.ones(3, np.int64) if verdicts is None else verdicts.choice == 0
+    check(fit.row_filter(cycle), np.arange(3), accepted)
+    check(balance.row_score(cycle), np.arange(3), balance.score_nodes(pod, cycle.nodes))
+    for row in range(3):
+        alone = fit.filter_nodes(pod, cycle.nodes.subset(np.array([row])))
+        assert (alone is None) == accepted[row]
+
+
 def check(answers: RowAnswers, rows: Any, expected: Any) -> None:
     assert answers.some(rows).tolist() == expected[rows].tolist()
     assert [answers.one(row) for row in rows.tolist()] == expected[rows].tolist()

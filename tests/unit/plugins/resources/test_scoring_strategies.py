@@ -55,6 +55,14 @@ def test_more_than_there_is_counts_as_full() -> None:
     assert most_allocated([level(1, [11], [10])]).tolist() == [100]
 
 
+@pytest.mark.parametrize("capacity", [10, 2**50, 2**62])
+def test_less_than_nothing_counts_as_nothing(capacity: int) -> None:
+    # Sums of amounts wrap around at 64 bits.
+    for requested in (-1, -(2**62), -(2**63)):
+        assert least_allocated([level(1, [requested], [capacity])]).tolist() in ([100], [0])
+        assert most_allocated([level(1, [requested], [capacity])]).tolist() == [0]
+
+
 def test_a_resource_that_a_node_does_not_have_does_not_count_there() -> None:
     levels = [level(1, [20, 20, 5], [100, 100, 0]), level(9, [10, 10, 5], [100, 0, 0])]
     assert least_allocated(levels).tolist() == [89, 80, 0]
