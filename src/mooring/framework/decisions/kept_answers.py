@@ -35,6 +35,11 @@ _POINTS: Final = ("preFilter", "filter", "preScore", "score")
 _KEPT: Final = (Scope.NODES, Scope.ROW)
 #: Hooks after the choice of a node, which may look for what was prepared before.
 _LATER: Final = (hook.Reserve, hook.Permit, hook.PreBind, hook.PostBind)
+#: The points after the filters at which hooks may get the cycle, and these hooks.
+_AFTER: Final = ("preScore", "score", "reserve", "permit")
+_GETS_CYCLE: Final = (
+    hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Reserve, hook.Permit,
+)  # fmt: skip
 _DECIDING: Final = (
     "pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter", "pre_score",
     "score", "score_nodes", "normalize",
@@ -63,21 +68,29 @@ def equivalence_classes(
     others = (one for name, one in plugins.items() if name not in kept)
     if not kept or weights * MAX_SCORE >= _MOST or any(map(_would_be_asked_twice, others)):
         return None
+    later = (one for point in _AFTER for one in points.get(point, ()))
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
-        _other_plugins(cluster, plugins, askers, kept),
+        _other_plugins(
+            cluster, plugins, askers, kept, quickly=not any(map(_may_ask_filters, later))
+        ),
     )
 
 
 def _other_plugins(
-    cluster: Cluster, plugins: Mapping[str, hook.Hook], askers: Askers, kept: Collection[str]
+    cluster: Cluster,
+    plugins: Mapping[str, hook.Hook],
+    askers: Askers,
+    kept: Collection[str],
+    *,
+    quickly: bool,
 ) -> OtherPlugins:
     filters = [
         AskedFilter(one, quick, quick.accepted if quick else None)
         for one in askers.filters
         if one.name not in kept
-        for quick in (quick_filter(plugins[one.name]),)
+        for quick in (quick_filter(plugins[one.name]) if quickly else None,)
     ]
     scores = [
         AskedScore(one, weight, one.quick, one.quick.quick_scores if one.quick else None)
@@ -176,6 +189,11 @@ def _would_be_asked_twice(plugin: hook.Hook) -> bool:
     """Whether a decision that starts anew would ask foreign code again."""
     early = hook.PreFilter, hook.Filter, hook.FilterNodes
     return isinstance(plugin, early) and asks_foreign_code(plugin)
+
+
+def _may_ask_filters(one: PluginAtPoint) -> bool:
+    """Whether code that is not mooring's own has the cycle, with which a handle asks filters."""
+    return isinstance(one.plugin, _GETS_CYCLE) and foreign.is_foreign(type(one.plugin))
 
 
 def _signer(name: str, plugin: hook.Sign) -> Signer:

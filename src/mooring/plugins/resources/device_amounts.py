@@ -24,11 +24,16 @@ class DeviceAmount(NamedTuple):
     used: Amounts
 
 
+def provided_by_classes(classes: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Those of some resources that a class of devices provides."""
+    return [name for name in names if name in classes and is_device_resource(name)]
+
+
 def device_amounts(
     cluster: Cluster, classes: Mapping[str, str], names: Iterable[str]
 ) -> dict[str, DeviceAmount]:
     """The amounts of those of some resources that a class of devices provides."""
-    wanted = [name for name in names if name in classes and is_device_resource(name)]
+    wanted = provided_by_classes(classes, names)
     if not wanted:
         return {}
     tracker, columns = tracker_of(cluster), cluster.columns

@@ -22,10 +22,14 @@ from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import (
+    DeviceAmount,
+    device_amounts,
+    provided_by_classes,
+)
 from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_rows import ArrayRows, balance_rows
+from mooring.plugins.resources.resource_rows import balance_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
@@ -97,16 +101,18 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
             return nodes.take(_score_with_devices(nodes.columns, None, added, devices))
         return nodes.take(self._scores.read(nodes.columns, added))
 
-    def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
-        """What the pod adds to the resources, if it asks for any of them."""
-        return (self._added(self.shape_of(pod)),)
+    def sign(self, pod: Pod) -> tuple[AddedRequests | None] | None:
+        """What the pod adds to the resources, if it asks for any of them.
+
+        None if devices count: which of them are in use changes with no node.
+        """
+        added = self._added(self.shape_of(pod))
+        classes = self._devices.read(self.cluster.catalog)
+        return None if provided_by_classes(classes, (name for name, _ in added or ())) else (added,)
 
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes; only for pods that `pre_score` does not skip."""
         columns, added = cycle.cluster.columns, self._added(cycle.shape) or ()
-        devices = self._device_amounts(cycle, added)
-        if devices:
-            return ArrayRows(lambda rows: _score_with_devices(columns, rows, added, devices))
 
         def by_array(rows: Rows) -> Amounts:
             return self._score(columns, rows, added)

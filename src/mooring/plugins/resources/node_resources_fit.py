@@ -49,7 +49,11 @@ from mooring.model.resources import (
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
 from mooring.plugins.resources.details import resource_details
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import (
+    DeviceAmount,
+    device_amounts,
+    provided_by_classes,
+)
 from mooring.plugins.resources.node_amounts import NodeAmountsReader, resource_columns
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
@@ -261,10 +265,16 @@ class NodeResourcesFit(
         """Ask for less, or take another pod off the node."""
         return resource_remedies(case)
 
-    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests]:
-        """The requests that count for fitting, and those that count for scoring."""
-        shape = self.shape_of(pod)
-        return self._requests_of(pod, shape, self.cluster.catalog), self._scored(pod, shape)
+    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests] | None:
+        """The requests that count for fitting, and those that count for scoring.
+
+        None if devices count for scoring: which of them are in use changes with no node.
+        """
+        shape, catalog = self.shape_of(pod), self.cluster.catalog
+        scored = self._scored(pod, shape)
+        if provided_by_classes(self._devices.read(catalog), self._names_of(scored)):
+            return None
+        return self._requests_of(pod, shape, catalog), scored
 
     def row_filter(self, cycle: Cycle) -> RowAnswers:
         """Whether the pod fits, for single nodes."""
@@ -280,13 +290,10 @@ class NodeResourcesFit(
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes."""
         columns, scored = cycle.cluster.columns, self._scored(cycle.pod, cycle.shape)
-        devices = self._device_amounts(cycle, scored)
 
         def by_array(rows: Rows) -> Amounts:
-            return self._score(columns, rows, scored, devices)
+            return self._score(columns, rows, scored)
 
-        if devices:
-            return ArrayRows(by_array)
         found = []
         for place, amount in scored:
             resource = self._resources[place]
@@ -295,7 +302,7 @@ class NodeResourcesFit(
                 found.append(ScoredResource(common, amount, resource.counts))
         if self._strategy_type not in (LEAST_ALLOCATED, MOST_ALLOCATED) or len(found) < len(scored):
             return ArrayRows(by_array)
-        names = tuple(self._resources[place].name for place, _ in scored)
+        names = tuple(self._names_of(scored))
         least = self._strategy_type == LEAST_ALLOCATED
         amounts = self._amounts.read(columns, names)
         return AllocationRows(found, amounts, by_array, least=least)
@@ -351,6 +358,9 @@ class NodeResourcesFit(
                 if resource.name in NATIVE or (requests[resource.name] and is_scalar(resource.name))
             )
         return cast("ScoredRequests", known)
+
+    def _names_of(self, scored: ScoredRequests) -> list[str]:
+        return [self._resources[place].name for place, _ in scored]
 
     def _kind(self, requests: FitRequests) -> _PodKind:
         kind = self._kinds.get(requests)
@@ -423,8 +433,7 @@ class NodeResourcesFit(
         classes = self._devices.read(cycle.cluster.catalog)
         if not classes:
             return _NO_DEVICES
-        names = (self._resources[place].name for place, _ in scored)
-        return device_amounts(cycle.cluster, classes, names)
+        return device_amounts(cycle.cluster, classes, self._names_of(scored))
 
     def _score(
         self,
