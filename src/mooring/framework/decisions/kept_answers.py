@@ -5,18 +5,19 @@ and its pods; a foreign one that looks up other objects is not. Called by the ru
 plugins; what comes of it is used in every decision.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from mooring.framework import foreign, hook
-from mooring.framework.decisions.equivalence_class import KeptFilter, KeptPlugins, KeptScore
-from mooring.framework.decisions.equivalence_classes import (
-    EquivalenceClasses,
+from mooring.framework.decisions.equivalence_classes import EquivalenceClasses, Signer
+from mooring.framework.decisions.kept_plugins import KeptFilter, KeptPlugins, KeptScore
+from mooring.framework.decisions.other_plugins import (
+    AskedFilter,
+    AskedPlugins,
+    AskedScore,
     OtherPlugins,
-    Signer,
 )
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
-from mooring.framework.decisions.relevant_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
 from mooring.framework.declarations import kinds_to_watch, score_scope
@@ -68,34 +69,31 @@ def equivalence_classes(
     others = (one for name, one in plugins.items() if name not in kept)
     if not kept or weights * MAX_SCORE >= _MOST or any(map(_would_be_asked_twice, others)):
         return None
-    later = (one for point in _AFTER for one in points.get(point, ()))
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
-        _other_plugins(
-            cluster, plugins, askers, kept, quickly=not any(map(_may_ask_filters, later))
-        ),
+        _other_plugins(cluster, points, askers, kept),
     )
 
 
 def _other_plugins(
-    cluster: Cluster,
-    plugins: Mapping[str, hook.Hook],
-    askers: Askers,
-    kept: Collection[str],
-    *,
-    quickly: bool,
+    cluster: Cluster, points: Points, askers: Askers, kept: Collection[str]
 ) -> OtherPlugins:
+    prepared, scores_prepared = dict(askers.pre_filters), dict(askers.pre_scores)
+    at_filter = {one.name: one.plugin for one in points.get("filter", ())}
+    # Filters that have answered quickly are not ready to be asked again.
+    once = not any(_may_ask_filters(one) for point in _AFTER for one in points.get(point, ()))
     filters = [
         AskedFilter(one, quick, quick.accepted if quick else None)
         for one in askers.filters
         if one.name not in kept
-        for quick in (quick_filter(plugins[one.name]) if quickly else None,)
+        for quick in (quick_filter(at_filter[one.name]) if once and one.name in prepared else None,)
     ]
     scores = [
-        AskedScore(one, weight, one.quick, one.quick.quick_scores if one.quick else None)
+        AskedScore(one, weight, quick, quick.quick_scores if quick else None)
         for one, weight in askers.scores
         if one.name not in kept
+        for quick in (one.quick if one.name in scores_prepared else None,)
     ]
     # Quick answers need no preparation.
     quick_filters = {one.asker.name for one in filters if one.quick is not None}

@@ -349,6 +349,29 @@ def test_filters_are_ready_for_hooks_that_ask_them_again(plugin: type[hook.Hook]
         assert made.binding_hooks.permit(decision.cycle, node) == {}
 
 
+@pytest.mark.parametrize("point", ["preFilter", "preScore"])
+def test_a_plugin_that_is_not_prepared_fails_for_every_pod_alike(point: str) -> None:
+    disabled = {point: {"disabled": [{"name": "PodTopologySpread"}]}}
+    made = default_runtime(cluster_of(3), plugins=disabled)
+    constraints = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": action,
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+        for action in ("DoNotSchedule", "ScheduleAnyway")
+    ]
+    for number in range(3):
+        web = make_pod(
+            f"p{number}",
+            labels={"app": "web"},
+            spec={"topologySpreadConstraints": constraints},
+        )
+        with pytest.raises(PluginError, match="PodTopologySpread"):
+            decide_alone(made, web)
+
+
 def test_a_score_out_of_range_fails_as_if_everybody_were_asked() -> None:
     # What is in use wraps around in 64 bits, as in kube-scheduler.
     cluster = Cluster()
