@@ -8,7 +8,7 @@ twice on the same state: from what is kept, and in full. The whole set of best n
 import copy
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import Decision
 from mooring.framework.decisions.decision_cycle import decide, without_extenders
-from mooring.framework.decisions.equivalence_class import EquivalenceClass, KeptPlugins
+from mooring.framework.decisions.equivalence_class import EquivalenceClass
+from mooring.framework.decisions.kept_plugins import KeptPlugins
 from mooring.framework.decisions.observer import NOBODY, Observer
 from mooring.framework.runtime import Runtime
 from mooring.framework.scope import Scope
@@ -209,8 +210,10 @@ class Story:
         self.cluster.put_node(Node.from_dict(copy.deepcopy(self.nodes[name])))
 
 
-def default_runtime(cluster: Cluster, *more: type[hook.Hook]) -> Runtime:
-    """The default profile's plugins, and more."""
+def default_runtime(
+    cluster: Cluster, *more: type[hook.Hook], plugins: Mapping[str, Json] = {}
+) -> Runtime:
+    """The default profile's plugins, and more; `plugins` says what else of them is changed."""
     registry = default_registry()
     for plugin in more:
         registry.add(plugin)
@@ -218,7 +221,7 @@ def default_runtime(cluster: Cluster, *more: type[hook.Hook]) -> Runtime:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}],
+        "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}, **plugins}}],
     }
     (profile,) = build_profiles(config, registry).values()
     return build_runtime(profile, registry, cluster, lambda: 0)

@@ -133,7 +133,8 @@ class Runtime:
         foreign_say = preempts or any(
             map(asks_foreign_code, (one.plugin for at_point in points.values() for one in at_point))
         )
-        self._unschedulable = None if foreign_say else UnschedulableTemplates(self.cluster)
+        signs = [one.sign for one in plugins.values() if isinstance(one, hook.Sign)]
+        self._unschedulable = None if foreign_say else UnschedulableTemplates(self.cluster, signs)
         post_filters = [
             (one.name, self._post_filter(one.plugin))
             for one in points.get("postFilter", ())

@@ -14,100 +14,33 @@ Exact: the same numbers come out as if every plugin were asked about every node.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 
 from mooring.errors import PluginError
-from mooring.framework import foreign, hook
+from mooring.framework import foreign
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision import Best
-from mooring.framework.decisions.observer import NOBODY
-from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
-from mooring.framework.decisions.row_answers import (
-    AskedRowFilter,
-    AskedRowScore,
-    CannotTellError,
-    NormalizesByExtremes,
-    RowAnswers,
-    RowFilter,
-    RowScore,
+from mooring.framework.decisions.all_rows import (
+    NOWHERE,
+    AllRows,
+    NormalizedScore,
+    evaluate_all_rows,
 )
-from mooring.framework.decisions.score_walk import ScoreWalk
+from mooring.framework.decisions.decision import Best
+from mooring.framework.decisions.kept_plugins import KeptPlugins
+from mooring.framework.decisions.row_answers import CannotTellError, RowAnswers
 from mooring.framework.filtering import Filtering, passed
-from mooring.framework.handle import AskFilter
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin_calls import MAX_SCORE, AskScore
-from mooring.framework.scope import Scope
-from mooring.state.columns import Columns
+from mooring.framework.plugin_calls import MAX_SCORE
 from mooring.state.lru_cache import size_of
 
 _NO_TOTALS: Final[Amounts] = np.zeros(0, np.int64)
-#: The total of a node on which the pod does not fit; no sum of scores makes up for it.
-NOWHERE: Final = -(1 << 30)
 #: Up to so many rows are looked at one by one.
 _FEW: Final = 4
-#: What is kept of a row: two totals and its number, twice; and for each score that is normalized.
-_ROW_BYTES: Final = 32
-_RAW_BYTES: Final = 16
-#: Objects take up about so many times the bytes that write them down.
-_OBJECT_FACTOR: Final = 4
-
-
-class KeptFilter(NamedTuple):
-    """A filter whose answers are kept."""
-
-    asker: AskFilter
-    plugin: hook.Hook
-    is_foreign: bool
-
-
-class KeptScore(NamedTuple):
-    """A score whose answers are kept."""
-
-    asker: AskScore
-    weight: int
-    plugin: hook.Hook
-    scope: Scope
-    is_foreign: bool
-
-
-class KeptPlugins(NamedTuple):
-    """The plugins of a profile whose answers are kept.
-
-    Attributes:
-        pre_filters: asks those that prepare filters.
-        filters: the filters, foreign ones last.
-        pre_scores: asks those that prepare scores.
-        scores: the scores, foreign ones last.
-        later: those that have hooks after the choice of a node, too, and may look there for what
-            they prepared.
-        any_node_change: whether one of them may read of nodes what is no `Aspect`.
-    """
-
-    pre_filters: PreFilterWalk
-    filters: Sequence[KeptFilter]
-    pre_scores: ScoreWalk
-    scores: Sequence[KeptScore]
-    later: frozenset[str]
-    any_node_change: bool
-
-    def version(self, columns: Columns) -> int:
-        """Another number after a change of nodes that may change any answer."""
-        changes = columns.node_changes
-        return changes + columns.puts if self.any_node_change else changes
-
-
-class _NormalizedScore(NamedTuple):
-    """A score that depends on which nodes are possible; its raw scores do not."""
-
-    asker: AskScore
-    weight: int
-    raw: Amounts
 
 
 class Possible(NamedTuple):
@@ -165,7 +98,7 @@ class EquivalenceClass:
         self._usable = False
         self._row_filters: list[RowAnswers] = []
         self._row_scores: list[tuple[int, RowAnswers]] = []
-        self._normalized: list[_NormalizedScore] = []
+        self._normalized: list[NormalizedScore] = []
         self.possible: Possible | None = None
         self._sum: Amounts | None = None
         # A list as soon as single rows come and go.
@@ -185,7 +118,7 @@ class EquivalenceClass:
             return False
         columns = cycle.cluster.columns
         if self._version != self._kept.version(columns):
-            return self._build(cycle)
+            return self._evaluate(cycle)
         log = columns.row_log
         if self._seen == log.end or not self._usable:
             return self._usable
@@ -286,103 +219,28 @@ class EquivalenceClass:
         else:
             self._best = None
 
-    # -- all rows
-
-    def _build(self, cycle: Cycle) -> bool:
+    def _evaluate(self, cycle: Cycle) -> bool:
+        """Ask about all rows."""
         # A cycle of its own: it stays, with what the plugins keep in it.
         cycle = Cycle(cycle.pod, cycle.cluster)
-        columns, nodes = cycle.cluster.columns, cycle.nodes
+        columns = cycle.cluster.columns
         self.forget()
         version, seen = self._kept.version(columns), columns.row_log.end
-        whole, result, rejecting, _ = self._kept.pre_filters.run(cycle, NOBODY)
-        usable = whole is None and not rejecting and self._kept.later <= cycle.skipped
-        if usable:
-            fits = np.ones(len(columns), np.bool_) if result is None else result.mask.copy()
-            try:
-                usable = self._build_filters(cycle, nodes, fits)
-                if usable:
-                    self._build_scores(cycle, nodes, fits)
-            except (CannotTellError, PluginError) as error:
-                # In full, it may not be asked about that node; if it is, everybody hears of it.
-                _end_if_interrupted(error)
-                usable = False
-        self.skipped = frozenset(cycle.skipped)
-        self.nbytes += len(columns) * (_ROW_BYTES + _RAW_BYTES * len(self._normalized))
-        held = (*self._row_filters, *(rows for _, rows in self._row_scores))
-        if any(isinstance(one, AskedRowFilter | AskedRowScore) for one in held):
-            self.nbytes += _bytes_of(cycle)
-        self._version, self._seen, self._usable = version, seen, usable
-        return usable
-
-    def _build_filters(self, cycle: Cycle, nodes: Nodes, fits: Mask) -> bool:
-        """Ask all filters; false if one of them failed for a node.
-
-        Args:
-            cycle: the decision.
-            nodes: all nodes.
-            fits: (n,) the nodes that are possible; loses those that a filter rejects.
-        """
-        self._static = np.where(fits, 0, NOWHERE)
-        for asker, plugin, is_foreign in self._kept.filters:
-            if asker.name in cycle.skipped:
-                continue
-            if is_foreign:
-                # It is asked about nodes that the others leave, now and when a row changes.
-                rows: RowAnswers = AskedRowFilter(asker, cycle)
-                self._row_filters.append(rows)
-                left = fits.nonzero()[0]
-                fits[left] = rows.some(left) != 0
-                continue
-            try:
-                verdicts = asker.ask(cycle.pod, nodes)
-            except Exception as error:  # noqa: BLE001
-                blame(error, asker.name, "filter", cycle.pod)
-            if verdicts is not None and any(one.error for one in verdicts.table):
-                return False
-            accepted = None if verdicts is None else verdicts.choice == 0
-            if accepted is not None:
-                fits &= accepted
-            if asker.scope is not Scope.ROW:
-                if accepted is not None:
-                    self._static[~accepted] = NOWHERE
-            elif isinstance(plugin, RowFilter):
-                self._row_filters.append(plugin.row_filter(cycle))
-            else:
-                self._row_filters.append(AskedRowFilter(asker, cycle))
-        return True
-
-    def _build_scores(self, cycle: Cycle, nodes: Nodes, fits: Mask) -> None:
-        skipped = self._kept.pre_scores.prepare(cycle, nodes, NOBODY)
-        static, by_row = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-        for asker, weight, plugin, scope, is_foreign in self._kept.scores:
-            if asker.name in skipped:
-                continue
-            if is_foreign:
-                rows: RowAnswers = AskedRowScore(asker, cycle)
-                self._row_scores.append((weight, rows))
-                left = fits.nonzero()[0]
-                by_row[left] += rows.some(left) * weight
-                continue
-            try:
-                raw = asker.raw(cycle, nodes)
-                if asker.normalizes and not _same_for_all(plugin, raw):
-                    self._normalized.append(_NormalizedScore(asker, weight, raw))
-                    continue
-                score = asker.normalized(cycle, nodes, raw) * weight
-            except Exception as error:  # noqa: BLE001
-                blame(error, asker.name, "score", cycle.pod)
-            if scope is not Scope.ROW:
-                static += score
-                continue
-            by_row += score
-            if isinstance(plugin, RowScore):
-                self._row_scores.append((weight, plugin.row_score(cycle)))
-            else:
-                self._row_scores.append((weight, AskedRowScore(asker, cycle)))
-        static += self._static
-        self._static, self._static_cells = static, static.data
-        self.total = np.where(fits, static + by_row, NOWHERE)
-        self._total_cells = self.total.data
+        found: AllRows | None = None
+        try:
+            found = evaluate_all_rows(self._kept, cycle)
+        except (CannotTellError, PluginError) as error:
+            # In full, it may not be asked about that node; if it is, everybody hears of it.
+            _end_if_interrupted(error)
+        if found is not None:
+            self._static, self._static_cells = found.static, found.static.data
+            self.total, self._total_cells = found.total, found.total.data
+            self._row_filters, self._row_scores = found.row_filters, found.row_scores
+            self._normalized = found.normalized
+            self.skipped = frozenset(cycle.skipped)
+            self.nbytes += found.nbytes
+        self._version, self._seen, self._usable = version, seen, found is not None
+        return self._usable
 
     # -- rows that changed
 
@@ -455,19 +313,7 @@ def _highest(totals: Amounts) -> Rows:
     return places
 
 
-def _bytes_of(cycle: Cycle) -> int:
-    """About how much memory a decision's pod takes; it has whatever its owner wrote into it."""
-    pod = cycle.pod
-    spec = _OBJECT_FACTOR * len(msgspec.msgpack.encode(pod.spec))
-    return spec + size_of(pod.labels) + size_of(pod.annotations) + len(pod.source or b"")
-
-
 def _end_if_interrupted(error: Exception) -> None:
     """A plugin that has used up its time is not asked again in this decision."""
     if foreign.interruption_in(error) is not None:
         raise error
-
-
-def _same_for_all(plugin: hook.Hook, raw: Amounts) -> bool:
-    """Whether the normalized scores are the same whichever nodes are possible."""
-    return isinstance(plugin, NormalizesByExtremes) and raw.min() == raw.max()

@@ -18,16 +18,16 @@ from mooring.framework.arrays import Mask
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import Best, Decision
-from mooring.framework.decisions.equivalence_class import EquivalenceClass, KeptPlugins
-from mooring.framework.decisions.filter_walk import narrowed
+from mooring.framework.decisions.equivalence_class import EquivalenceClass
+from mooring.framework.decisions.kept_plugins import KeptPlugins
 from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, SCORE, Observer
-from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
-from mooring.framework.decisions.relevant_plugins import (
-    AskedPlugins,
+from mooring.framework.decisions.other_plugins import (
     AskedScore,
-    RelevantPlugins,
+    OtherPlugins,
+    narrowed,
+    weighted,
 )
-from mooring.framework.decisions.score_walk import ScoreWalk, weighted
+from mooring.framework.decisions.relevant_plugins import RelevantPlugins
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_signature
 from mooring.model.pod import Pod
@@ -52,20 +52,6 @@ class Signer(NamedTuple):
     name: str
     sign: Callable[[Pod], Hashable | None]
     by_spec: bool
-
-
-class OtherPlugins(NamedTuple):
-    """The plugins of a profile whose answers are not kept.
-
-    Attributes:
-        pre_filters: asks those that prepare filters; None if there are none.
-        pre_scores: asks those that prepare scores; None if there are none.
-        asked: the filters and scores.
-    """
-
-    pre_filters: PreFilterWalk | None
-    pre_scores: ScoreWalk | None
-    asked: AskedPlugins
 
 
 class _Known(NamedTuple):

@@ -5,7 +5,7 @@ preemption asks about one node at a time. All of them ask here, so they get the 
 that are nominated to a node count there. It chooses nothing and never waits.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,6 @@ from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, Observer
 from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
-from mooring.framework.decisions.relevant_plugins import AskedFilter
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
 from mooring.framework.handle import AskFilter
 from mooring.framework.nodes import Nodes
@@ -124,7 +123,7 @@ class FilterWalk:
             rejecting: plugins that rejected the pod as such, and prepared nothing for their filter.
         """
         thorough, told = observer.thorough, observer.each_plugin
-        ask = _ask_thoroughly if thorough else _ask
+        ask = _ask_thoroughly if thorough else ask_filter
         answers = []
         cycle = nodes.cycle
         skipped = cycle.skipped
@@ -233,42 +232,11 @@ class FilterWalk:
             raise MooringError("a filter must not use the handle to filter a node")
 
 
-def narrowed(filters: Iterable[AskedFilter], cycle: Cycle, possible: Mask) -> Mask | None:
-    """Ask filters about nodes that are possible, after the pre-filter plugins.
-
-    Args:
-        filters: the filters.
-        cycle: the decision.
-        possible: (n,) the nodes.
-
-    Returns:
-        The same mask if all of them pass, one without those that a filter rejects, or None if a
-        filter failed.
-
-    Raises:
-        PluginError: a plugin failed.
-    """
-    mask = possible
-    for asker, _, quick in filters:
-        if quick is not None:
-            try:
-                mask = quick(cycle, mask)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                blame(error, asker.name, "filter", cycle.pod)
-        elif asker.name not in cycle.skipped:
-            verdicts = _ask(asker, cycle, cycle.nodes, mask)
-            if verdicts is not None:
-                if any(one.error for one in verdicts.table):
-                    return None
-                mask = mask & (verdicts.choice == 0)
-    return mask
-
-
 def _nodes(cycle: Cycle, rows: Rows | None) -> Nodes:
     return cycle.nodes if rows is None else cycle.nodes.subset(rows)
 
 
-def _ask(asker: AskFilter, cycle: Cycle, nodes: Nodes, mask: Mask) -> Verdicts | None:
+def ask_filter(asker: AskFilter, cycle: Cycle, nodes: Nodes, mask: Mask) -> Verdicts | None:
     """What a filter says of the nodes; of those in a mask, if asking costs for each node."""
     places = np.flatnonzero(mask) if asker.by_node and not mask.all() else None
     if places is not None:
@@ -286,10 +254,10 @@ def _ask(asker: AskFilter, cycle: Cycle, nodes: Nodes, mask: Mask) -> Verdicts |
 def _ask_thoroughly(asker: AskFilter, cycle: Cycle, nodes: Nodes, mask: Mask) -> Verdicts | None:
     """What a filter says of all nodes, although only those in a mask are still possible."""
     try:
-        return _ask(asker, cycle, nodes, np.ones(len(mask), np.bool_))
+        return ask_filter(asker, cycle, nodes, np.ones(len(mask), np.bool_))
     except PluginError as error:
         # If it fails over what nobody else would ask, that must not end the decision.
-        verdicts = _ask(asker, cycle, nodes, mask) if mask.any() else None
+        verdicts = ask_filter(asker, cycle, nodes, mask) if mask.any() else None
         failed = fail(str(error))
     table = verdicts.table if verdicts is not None else Verdicts.each([]).table
     choice = np.zeros(len(mask), np.int32)

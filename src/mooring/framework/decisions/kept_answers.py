@@ -5,18 +5,19 @@ and its pods; a foreign one that looks up other objects is not. Called by the ru
 plugins; what comes of it is used in every decision.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from mooring.framework import foreign, hook
-from mooring.framework.decisions.equivalence_class import KeptFilter, KeptPlugins, KeptScore
-from mooring.framework.decisions.equivalence_classes import (
-    EquivalenceClasses,
+from mooring.framework.decisions.equivalence_classes import EquivalenceClasses, Signer
+from mooring.framework.decisions.kept_plugins import KeptFilter, KeptPlugins, KeptScore
+from mooring.framework.decisions.other_plugins import (
+    AskedFilter,
+    AskedPlugins,
+    AskedScore,
     OtherPlugins,
-    Signer,
 )
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
-from mooring.framework.decisions.relevant_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
 from mooring.framework.declarations import kinds_to_watch, score_scope
@@ -35,6 +36,11 @@ _POINTS: Final = ("preFilter", "filter", "preScore", "score")
 _KEPT: Final = (Scope.NODES, Scope.ROW)
 #: Hooks after the choice of a node, which may look for what was prepared before.
 _LATER: Final = (hook.Reserve, hook.Permit, hook.PreBind, hook.PostBind)
+#: The points after the filters at which hooks may get the cycle, and these hooks.
+_AFTER: Final = ("preScore", "score", "reserve", "permit")
+_GETS_CYCLE: Final = (
+    hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Reserve, hook.Permit,
+)  # fmt: skip
 _DECIDING: Final = (
     "pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter", "pre_score",
     "score", "score_nodes", "normalize",
@@ -66,23 +72,28 @@ def equivalence_classes(
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
-        _other_plugins(cluster, plugins, askers, kept),
+        _other_plugins(cluster, points, askers, kept),
     )
 
 
 def _other_plugins(
-    cluster: Cluster, plugins: Mapping[str, hook.Hook], askers: Askers, kept: Collection[str]
+    cluster: Cluster, points: Points, askers: Askers, kept: Collection[str]
 ) -> OtherPlugins:
+    prepared, scores_prepared = dict(askers.pre_filters), dict(askers.pre_scores)
+    at_filter = {one.name: one.plugin for one in points.get("filter", ())}
+    # Filters that have answered quickly are not ready to be asked again.
+    once = not any(_may_ask_filters(one) for point in _AFTER for one in points.get(point, ()))
     filters = [
         AskedFilter(one, quick, quick.accepted if quick else None)
         for one in askers.filters
         if one.name not in kept
-        for quick in (quick_filter(plugins[one.name]),)
+        for quick in (quick_filter(at_filter[one.name]) if once and one.name in prepared else None,)
     ]
     scores = [
-        AskedScore(one, weight, one.quick, one.quick.quick_scores if one.quick else None)
+        AskedScore(one, weight, quick, quick.quick_scores if quick else None)
         for one, weight in askers.scores
         if one.name not in kept
+        for quick in (one.quick if one.name in scores_prepared else None,)
     ]
     # Quick answers need no preparation.
     quick_filters = {one.asker.name for one in filters if one.quick is not None}
@@ -176,6 +187,11 @@ def _would_be_asked_twice(plugin: hook.Hook) -> bool:
     """Whether a decision that starts anew would ask foreign code again."""
     early = hook.PreFilter, hook.Filter, hook.FilterNodes
     return isinstance(plugin, early) and asks_foreign_code(plugin)
+
+
+def _may_ask_filters(one: PluginAtPoint) -> bool:
+    """Whether code that is not mooring's own has the cycle, with which a handle asks filters."""
+    return isinstance(one.plugin, _GETS_CYCLE) and foreign.is_foreign(type(one.plugin))
 
 
 def _signer(name: str, plugin: hook.Sign) -> Signer:

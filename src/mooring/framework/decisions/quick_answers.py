@@ -1,7 +1,7 @@
 """Short cuts for filters and scores by domain: their end without what is between.
 
-A decision that is made from what is kept takes them (`filter_walk`, `score_walk`), as nobody looks
-there at verdicts with reasons or at the scores of each plugin. Both ways give the same.
+A decision that is made from what is kept takes them (`other_plugins`), as nobody looks there at
+verdicts with reasons or at the scores of each plugin. Both ways give the same.
 """
 
 from abc import ABC, abstractmethod

@@ -6,57 +6,12 @@ Used by `equivalence_classes`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_answers import (
-    QuickFilter,
-    QuickMask,
-    QuickScore,
-    QuickScores,
-)
-from mooring.framework.handle import AskFilter
-from mooring.framework.plugin_calls import AskScore
+from mooring.framework.decisions.other_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.model.meta import OwnerReference
 from mooring.state.shapes import LabelKey
-
-
-class AskedFilter(NamedTuple):
-    """A filter that is asked.
-
-    Attributes:
-        asker: the way to ask it.
-        plugin: the filter, if it has quick answers.
-        quick: the way to ask for these.
-    """
-
-    asker: AskFilter
-    plugin: QuickFilter | None = None
-    quick: QuickMask | None = None
-
-
-class AskedScore(NamedTuple):
-    """A score that is asked.
-
-    Attributes:
-        asker: the way to ask it.
-        weight: its weight.
-        plugin: the score, if it has quick answers.
-        quick: the way to ask for these.
-    """
-
-    asker: AskScore
-    weight: int
-    plugin: QuickScore | None = None
-    quick: QuickScores | None = None
-
-
-class AskedPlugins(NamedTuple):
-    """The plugins that are asked about a pod."""
-
-    filters: Sequence[AskedFilter]
-    scores: Sequence[AskedScore]
 
 
 class RelevantPlugins:

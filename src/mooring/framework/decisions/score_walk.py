@@ -3,17 +3,16 @@
 Called by the decision cycle with at least one node. Extenders' scores are added there.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mooring.framework import hook
-from mooring.framework.arrays import Amounts, Rows
+from mooring.framework.arrays import Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import PluginScore, Scoring
 from mooring.framework.decisions.observer import SCORE, Observer
-from mooring.framework.decisions.relevant_plugins import AskedScore
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import AskScore
 
@@ -97,36 +96,3 @@ class ScoreWalk:
             if told:
                 observer.score_answered(name)
         return skipped
-
-
-def weighted(
-    scores: Iterable[AskedScore], cycle: Cycle, nodes: Nodes, skipped: Set[str]
-) -> Amounts | None:
-    """(n_nodes,) the weighted sums of scores; None if they are the same for all nodes.
-
-    Up to a number that is the same for all nodes.
-
-    Args:
-        scores: the scores.
-        cycle: the decision.
-        nodes: the nodes.
-        skipped: the plugins that had nothing to say in `pre_score`.
-
-    Raises:
-        PluginError: a plugin failed.
-    """
-    total: Amounts | None = None
-    for asker, weight, _, quick in scores:
-        if asker.name in skipped:
-            continue
-        try:
-            if quick is not None:
-                score = quick(cycle, nodes, weight)
-            else:
-                score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
-                score = score if weight == 1 else score * weight
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            blame(error, asker.name, "score", cycle.pod)
-        if score is not None:
-            total = score if total is None else total + score
-    return total

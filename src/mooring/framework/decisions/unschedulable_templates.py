@@ -2,9 +2,11 @@
 
 One change may wake thousands of pods of a few templates. The first one of each template that finds
 no node, and no room to be made, is answered for all of them until anything changes that a decision
-could depend on. Used by the runtime if all its plugins are mooring's own.
+could depend on. Used by the runtime if all its plugins are mooring's own. Pods that one of them
+does not sign (`hook.Sign`) are always evaluated: volumes and devices may be a single pod's.
 """
 
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -30,13 +32,15 @@ class UnschedulableTemplates:
 
     Args:
         cluster: the state.
+        signs: the `sign` hooks of the profile's plugins.
 
     Attributes:
-        known: the decision about the last pod of each.
+        known: the decision about the first pod of each.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, signs: Sequence[Callable[[Pod], Hashable | None]]) -> None:
         self._cluster = cluster
+        self._signs = signs
         self._version: tuple[int, int, int] | None = None
         self.known: dict[_Key, Decision] = {}
 
@@ -64,7 +68,7 @@ class UnschedulableTemplates:
         result = decision.post_filter_result
         if decision.error or decision.candidates or result.deferred or self._cluster.nominations:
             return
-        if _has_claims_of_its_own(decision.cycle.pod):
+        if any(sign(decision.cycle.pod) is None for sign in self._signs):
             return
         if self._version != self._cluster.changes or len(self.known) >= _MOST:
             self.known.clear()
@@ -77,14 +81,6 @@ class UnschedulableTemplates:
             post_filter_result=result,
             known_message=decision.message,
         )
-
-
-def _has_claims_of_its_own(pod: Pod) -> bool:
-    """Whether claims belong to this very pod, so that another of its name is another matter."""
-    spec = pod.spec
-    return bool(spec.resource_claims) or any(
-        one.ephemeral is not None for one in spec.volumes or ()
-    )
 
 
 def _key(cycle: Cycle) -> _Key:

@@ -16,6 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import Scoring
 from mooring.framework.decisions.observer import NOBODY, Observer
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
+from mooring.framework.handle import Handle
 from mooring.framework.runtime import Runtime
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, fail
@@ -278,6 +279,97 @@ def test_what_a_filter_leaves_for_later_hooks_is_there_for_every_pod() -> None:
     for number in range(4):
         decision = decide_alone(made, pod(f"p{number}"))
         plugin.reserve(decision.cycle, made.cluster.columns.nodes[0])
+
+
+class LooksAgain:
+    """Asks all filters about a node, and with another pod there."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+    def look(self, cycle: Cycle, row: int) -> None:
+        assert self.handle.rejection(cycle, row) is None
+        self.handle.add_pod(cycle, make_pod("what-if", labels={"app": "web"}), row)
+
+
+class LooksInPreScore(LooksAgain, hook.PreScore):
+    name = "LooksInPreScore"
+
+    def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:
+        self.look(cycle, 0)
+
+
+class LooksInScore(LooksAgain, hook.ScoreNodes):
+    name = "LooksInScore"
+
+    def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
+        assert self.handle.rejection(nodes.cycle, 0) is None
+        return np.zeros(len(nodes), np.int64)
+
+
+class LooksInReserve(LooksAgain, hook.Reserve):
+    name = "LooksInReserve"
+
+    def reserve(self, cycle: Cycle, node: Node) -> None:
+        self.look(cycle, cycle.cluster.columns.row_of[node.name])
+
+    def unreserve(self, cycle: Cycle, node: Node) -> None:
+        pass
+
+
+class LooksInPermit(LooksAgain, hook.Permit):
+    name = "LooksInPermit"
+
+    def permit(self, cycle: Cycle, node: Node) -> None:
+        self.look(cycle, cycle.cluster.columns.row_of[node.name])
+
+
+@pytest.mark.parametrize("plugin", [LooksInPreScore, LooksInScore, LooksInReserve, LooksInPermit])
+def test_filters_are_ready_for_hooks_that_ask_them_again(plugin: type[hook.Hook]) -> None:
+    spread = {
+        "maxSkew": 2,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "other"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    made = default_runtime(cluster_of(3), plugin)
+    for number in range(4):
+        web = make_pod(
+            f"p{number}",
+            labels={"app": "web"},
+            spec={"topologySpreadConstraints": [spread], "affinity": apart},
+        )
+        made.cluster.put(web)
+        decision = decide_alone(made, web)
+        node = made.cluster.columns.nodes[int(decision.best[0])]
+        made.cluster.assume(web, node.name)
+        assert made.binding_hooks.reserve(decision.cycle, node) == ()
+        assert made.binding_hooks.permit(decision.cycle, node) == {}
+
+
+@pytest.mark.parametrize("point", ["preFilter", "preScore"])
+def test_a_plugin_that_is_not_prepared_fails_for_every_pod_alike(point: str) -> None:
+    disabled = {point: {"disabled": [{"name": "PodTopologySpread"}]}}
+    made = default_runtime(cluster_of(3), plugins=disabled)
+    constraints = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": action,
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+        for action in ("DoNotSchedule", "ScheduleAnyway")
+    ]
+    for number in range(3):
+        web = make_pod(
+            f"p{number}",
+            labels={"app": "web"},
+            spec={"topologySpreadConstraints": constraints},
+        )
+        with pytest.raises(PluginError, match="PodTopologySpread"):
+            decide_alone(made, web)
 
 
 def test_a_score_out_of_range_fails_as_if_everybody_were_asked() -> None:
