@@ -17,6 +17,7 @@ import httptools
 
 from mooring.kube.http1.stream import ApiStream
 from mooring.kube.http1.transport_errors import InvalidResponse, ServerClosed, Truncated
+from mooring.process.alarm import Alarm
 
 _FIRST_FINAL: Final = 200
 #: No answer to a write is longer.
@@ -53,9 +54,9 @@ class ApiConnection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_answer", "_begun", "_bytes", "_deadline", "_gzipped", "_head_done", "_head_of_stream",
-        "_headers", "_loop", "_most_bytes", "_parser", "_parts", "_retry_after", "_rings_at",
-        "_sized", "_status", "_stream", "_timer", "_transport", "context", "idle_since",
+        "_alarm", "_answer", "_begun", "_bytes", "_gzipped", "_head_done", "_head_of_stream",
+        "_headers", "_loop", "_most_bytes", "_parser", "_parts", "_retry_after", "_sized",
+        "_status", "_stream", "_transport", "context", "idle_since",
     )  # fmt: skip
 
     def __init__(
@@ -75,8 +76,7 @@ class ApiConnection(asyncio.Protocol):
         self._stream: ApiStream | None = None
         self._head_of_stream: asyncio.Future[ApiStream] | None = None
         self._most_bytes = most_bytes
-        self._deadline = self._rings_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(loop, self._late)
         self._parts: list[bytes] = []
         self._bytes = 0
         self._retry_after = ""
@@ -125,9 +125,7 @@ class ApiConnection(asyncio.Protocol):
     def _write(self, request: bytes, seconds: float) -> None:
         self._begun = False
         self._bytes = 0
-        deadline = self._deadline = self._loop.time() + seconds
-        if self._timer is None or deadline < self._rings_at:
-            self._ring_at(deadline)
+        self._alarm.set(seconds)
         cast("asyncio.Transport", self._transport).write(request)
 
     def _pause(self, pause: bool) -> None:
@@ -166,7 +164,7 @@ class ApiConnection(asyncio.Protocol):
         """It is closed."""
         self._transport = None
         self._parser = None  # each has the other
-        self._silence()
+        self._alarm.stop()
         if error is None and self._ends_with_connection:
             self._complete(keep=False)
         elif self._begun:
@@ -272,24 +270,7 @@ class ApiConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # -- the time limit: setting a timer costs more than to find that it rang for an earlier request
-
-    def _ring_at(self, when: float) -> None:
-        self._silence()
-        self._rings_at = when
-        self._timer = self._loop.call_at(when, self._ring)
-
-    def _ring(self) -> None:
+    def _late(self) -> None:
         """The time of a request is over, or that of one that was answered long ago."""
-        self._timer = None
-        if self._answer is None and self._head_of_stream is None:
-            return  # it is answered, or has begun to be
-        if self._loop.time() < self._deadline:
-            self._ring_at(self._deadline)
-        else:
+        if self._answer is not None or self._head_of_stream is not None:
             self._fail(TimeoutError())
-
-    def _silence(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

@@ -86,11 +86,13 @@ class ConnectionPool:
         try:
             kept = self._take(context)
             if kept is not None:
+                began = self._loop.time()
                 try:
                     return await self._send(kept, request, seconds, guard)
                 except (ServerClosed, ConnectionError):
                     if not self._repeats:
                         raise
+                seconds -= self._loop.time() - began
             connection, seconds = await self._new_connection(context, seconds)
             return await self._send(connection, request, seconds, guard)
         finally:
@@ -152,21 +154,26 @@ class ConnectionPool:
         self, request: bytes, context: ssl.SSLContext | None, seconds: float
     ) -> tuple[ApiConnection, ApiStream]:
         """Send a request whose answer is a stream; gives the connection that has it."""
-        connection = self._take(context)
-        fresh = connection is None
-        while True:
-            if connection is None:
-                connection, seconds = await self._new_connection(context, seconds)
-            self._busy.add(connection)
+        kept = self._take(context)
+        if kept is not None:
+            began = self._loop.time()
             try:
-                return connection, await connection.stream(request, seconds)
-            except BaseException as error:
-                self._busy.discard(connection)
-                connection.close()
-                stale = not fresh and isinstance(error, (ServerClosed, ConnectionError))
-                if not (stale and self._repeats):
+                return kept, await self._begun(kept, request, seconds)
+            except (ServerClosed, ConnectionError):
+                if not self._repeats:
                     raise
-            connection, fresh = None, True
+            seconds -= self._loop.time() - began
+        connection, seconds = await self._new_connection(context, seconds)
+        return connection, await self._begun(connection, request, seconds)
+
+    async def _begun(self, connection: ApiConnection, request: bytes, seconds: float) -> ApiStream:
+        self._busy.add(connection)
+        try:
+            return await connection.stream(request, seconds)
+        except BaseException:
+            self._busy.discard(connection)
+            connection.close()
+            raise
 
     def close(self) -> None:
         """Close all connections and make no more."""

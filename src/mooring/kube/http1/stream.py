@@ -4,13 +4,14 @@
               │
               └── ended: all of it is here, it broke off, or the reader heard nothing for too long
 
-Whoever reads gets everything that has arrived at once. Nothing is set up for a part that comes
-while somebody waits for it: a timer that rings looks whether it is about the wait of this moment.
+Whoever reads gets everything that has arrived at once.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
+
+from mooring.process.alarm import Alarm
 
 #: With so much that nobody has read, the connection is paused.
 _MOST_WAITING_BYTES: Final = 1 << 19
@@ -30,8 +31,8 @@ class ApiStream:
     """
 
     __slots__ = (
-        "_deadline", "_error", "_loop", "_parts", "_pause", "_paused", "_rings_at", "_size",
-        "_timer", "_waiter", "ended", "headers", "status",
+        "_alarm", "_error", "_loop", "_parts", "_pause", "_paused", "_size", "_waiter", "ended",
+        "headers", "status",
     )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pause: Callable[[bool], None]) -> None:
@@ -45,8 +46,8 @@ class ApiStream:
         self._size = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._deadline = self._rings_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        # Who waits is woken with nothing, and takes that for the end.
+        self._alarm = Alarm(loop, self._wake)
 
     async def read(self, seconds: float) -> bytes:
         """What has arrived; if nothing has, what comes next. Empty at the end.
@@ -85,20 +86,15 @@ class ApiStream:
         if not self.ended:
             self.ended = True
             self._error = error
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._alarm.stop()
             self._wake()
 
     # -- waiting
 
     async def _news(self, seconds: float) -> None:
         """Wait until something is here, or for a silence of so long."""
-        loop = self._loop
-        waiter = self._waiter = loop.create_future()
-        deadline = self._deadline = loop.time() + seconds
-        if self._timer is None or deadline < self._rings_at:
-            self._ring_at(deadline)
+        waiter = self._waiter = self._loop.create_future()
+        self._alarm.set(seconds)
         try:
             await waiter
         finally:
@@ -108,19 +104,3 @@ class ApiStream:
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
-
-    def _ring_at(self, when: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._rings_at = when
-        self._timer = self._loop.call_at(when, self._ring)
-
-    def _ring(self) -> None:
-        """The longest silence is over, or that of an earlier wait would be."""
-        self._timer = None
-        if self._waiter is None:
-            return
-        if self._loop.time() < self._deadline:
-            self._ring_at(self._deadline)
-        else:
-            self._wake()  # with nothing: the reader takes that for the end
