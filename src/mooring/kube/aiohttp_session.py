@@ -192,7 +192,8 @@ def _transport_error(error: aiohttp.ClientError) -> Exception:
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return ProxyUnreachable(error.os_error)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return NotConnected(error.certificate_error)
+        why = error.certificate_error
+        return NotConnected(why if isinstance(why, OSError) else OSError(str(why)))
     if isinstance(error, aiohttp.ClientConnectorError):
         return NotConnected(error.os_error)
     if isinstance(error, aiohttp.ServerDisconnectedError):
