@@ -1,7 +1,8 @@
 """What the API server itself can do, without any scheduler; called by `__main__`.
 
 A bare loop sends prebuilt requests over kept connections, while a watch on pods is open. Nothing
-is decided. What is updated while a workload is measured is updated here, too.
+is decided. The pods are those of the workload, and what is updated while it is measured is updated
+here, too.
 """
 
 import asyncio
@@ -52,11 +53,12 @@ def measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
 
 
 async def _measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
-    namespace = task.workload.namespaces[1]
+    # The workload's own pods: to create or bind one with an affinity costs more than a plain one.
+    namespace, kind = task.workload.namespaces[1], task.workload.pods
     numbers = range(3 * pods)
-    names = [kinds.PLAIN.name(number) for number in numbers]
+    names = [kind.name(number) for number in numbers]
     places = [kinds.node_name(number % task.nodes) for number in numbers]
-    creates = [create_pod(kinds.PLAIN.manifest(number, namespace)) for number in numbers]
+    creates = [create_pod(kind.manifest(number, namespace)) for number in numbers]
     binds = [bind_pod(namespace, *one) for one in zip(names, places, strict=True)]
     events = [create_event(namespace, *one) for one in zip(names, places, strict=True)]
     async with (

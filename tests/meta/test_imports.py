@@ -7,6 +7,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,48 @@ def test_help_starts_with_little(arguments: list[str]) -> None:
 def test_what_starts_often_starts_without_the_server(module: str) -> None:
     heavy = {"aiohttp", "uvicorn", "starlette", "cryptography", "matplotlib"}
     assert imported_with(module).isdisjoint(heavy)
+
+
+#: What a scheduler with the default configuration never needs, and a few need soon. Whoever needs
+#: it imports it then; each costs 10 to 100 ms, and the first pod waits for all of them.
+NOT_AT_THE_START = {
+    "aiohttp": "for a proxy, an extender or an address that has to be quoted",
+    "mooring.kube.aiohttp_session": "the same",
+    "mooring.extender.client": "for an extender",
+    "mooring.cel.compiler": "for a selector of devices",
+    "mooring.embedded": "for an embedded cluster",
+    "mooring.explaining": "for explanations",
+    "mooring.simulator": "for simulations",
+    "cryptography": "for certificates that are made here",
+    "rich": "for tables",
+}
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: here, context: {cluster: here, user: me}}]
+users: [{name: me, user: {token: t}}]
+"""
+
+
+def test_a_scheduler_starts_without_what_few_configurations_need(tmp_path: Path) -> None:
+    """All that `moor run` makes before it asks the API server, with the default configuration."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(KUBECONFIG)
+    program = f"""
+import asyncio, pathlib, mooring.cli.run, mooring.live.run
+from mooring.live.assembly import assembled
+from mooring.live.options import RunOptions, read_settings
+
+async def main():
+    settings = read_settings(RunOptions(kubeconfig=pathlib.Path({str(kubeconfig)!r})))
+    async with assembled(settings):
+        pass
+
+asyncio.run(main())
+"""
+    found = imported_by(program)
+    assert "mooring.plugins.devices.dynamic_resources" in found
+    assert found.isdisjoint(NOT_AT_THE_START)
+    assert len(found) < 950

@@ -21,7 +21,6 @@ from mooring.extender.wire import HostPriority, MetaVictims
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Candidate
 from mooring.kube.credentials import Credentials
-from mooring.kube.session import CONNECTION_ERRORS
 from mooring.kube.transport import Tls, proxy_for
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -31,6 +30,8 @@ T = TypeVar("T")
 #: A reply larger than this is an error; 5,000 whole nodes are about 35 MB.
 MAX_REPLY_BYTES: Final = 256 << 20
 _READ_BUFFER_BYTES: Final = 2**18
+#: What a request fails with if its connection does.
+CONNECTION_ERRORS: Final = (aiohttp.ClientError, OSError, TimeoutError)
 
 
 class ExtenderError(KubeError):

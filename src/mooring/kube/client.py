@@ -14,20 +14,13 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-import aiohttp
 import msgspec
 
 from mooring.errors import KubeError
+from mooring.kube.api_request import DEFAULT_LIMITS, AnswerStream, ApiRequest, ClientLimits, Params
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, is_retriable, status_patch
-from mooring.kube.session import (
-    CONNECTION_ERRORS,
-    DEFAULT_LIMITS,
-    ApiRequest,
-    ClientLimits,
-    Params,
-    Session,
-)
+from mooring.kube.session import CONNECTION_ERRORS, Session
 from mooring.kube.status import api_error, failure_code, retry_after
 from mooring.model.deep_json import decode_deep
 
@@ -266,31 +259,27 @@ class Client:
             ApiError: the API server answered with an error.
             KubeError: it could not be reached, or the connection broke; also from the iteration.
         """
-        call = ApiRequest(method="GET", path=path, params=params, endless=True)
-        response = await self._session.send(call)
+        call = ApiRequest(method="GET", path=path, params=params)
         silence = self._stream_read_seconds if silence_seconds is None else silence_seconds
-        async with response, aclosing(self._chunks(response, silence)) as chunks:
-            if response.status >= _MULTIPLE_CHOICES:
+        async with (
+            self._session.stream(call) as answer,
+            aclosing(self._chunks(answer, silence)) as chunks,
+        ):
+            if answer.status >= _MULTIPLE_CHOICES:
                 body = b"".join([chunk async for chunk in chunks])
-                raise api_error(self.config, response.status, body)
+                raise api_error(self.config, answer.status, body)
             yield chunks
 
-    async def _chunks(
-        self, response: aiohttp.ClientResponse, silence_seconds: float
-    ) -> AsyncGenerator[bytes]:
-        read = response.content.readany
-        while chunk := await self._next_chunk(read, silence_seconds):
+    async def _chunks(self, answer: AnswerStream, silence_seconds: float) -> AsyncGenerator[bytes]:
+        read = answer.read
+        while True:
+            try:
+                chunk = await read(silence_seconds)
+            except CONNECTION_ERRORS as error:
+                raise self._session.connection_error(error) from error
+            if not chunk:
+                return
             yield chunk
-
-    async def _next_chunk(self, read: Callable[[], Awaitable[bytes]], seconds: float) -> bytes:
-        """The next bytes of a stream; none at its end, and none after a long silence."""
-        try:
-            async with asyncio.timeout(seconds) as silence:
-                return await read()
-        except CONNECTION_ERRORS as error:
-            if silence.expired():
-                return b""
-            raise self._session.connection_error(error) from error
 
     async def bind(
         self,

@@ -10,7 +10,6 @@ import os
 import ssl
 from http import HTTPStatus
 
-import aiohttp
 import msgspec
 
 from mooring.errors import ApiError, KubeError
@@ -18,7 +17,10 @@ from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.http1.transport_errors import (
     InvalidResponse,
     NotConnected,
+    ProxyAnswered,
+    ProxyUnreachable,
     ServerClosed,
+    TransportError,
     Truncated,
 )
 
@@ -93,11 +95,11 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
             f"The certificate of the API server {server} is not trusted: {why.rstrip('.')}; "
             f"check the certificate authority of {source}."
         )
-    if isinstance(error, aiohttp.ClientHttpProxyError):
+    if isinstance(error, ProxyAnswered):
         return KubeError(f"The proxy to the API server {server} answered {error.status}.")
-    if isinstance(error, aiohttp.ClientProxyConnectionError):
+    if isinstance(error, ProxyUnreachable):
         return KubeError(f"The proxy to the API server {server} cannot be reached; check it.")
-    if isinstance(error, (aiohttp.ClientConnectorError, NotConnected)):
+    if isinstance(error, NotConnected):
         if error.os_error.errno in (errno.EMFILE, errno.ENFILE):
             return KubeError(
                 f"No file descriptors are left for a connection to the API server {server}; "
@@ -115,8 +117,6 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
 
 def certificate_error(error: Exception) -> Exception | None:
     """Why the server's certificate is not trusted, if that is what went wrong."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return error.certificate_error
     if isinstance(error, NotConnected) and isinstance(error.os_error, ssl.CertificateError):
         return error.os_error
     return None
@@ -125,7 +125,7 @@ def certificate_error(error: Exception) -> Exception | None:
 def failed_to_connect(error: KubeError) -> OSError | None:
     """Why no connection could be made, if that is what went wrong: then nothing was sent."""
     cause = error.__cause__
-    if isinstance(cause, (aiohttp.ClientConnectorError, NotConnected)):
+    if isinstance(cause, NotConnected):
         return cause.os_error
     return None
 
@@ -139,14 +139,16 @@ def _os_words(error: OSError) -> str:
 
 
 def _words(error: Exception) -> str:
-    if isinstance(error, (aiohttp.ServerDisconnectedError, ServerClosed)):
+    if isinstance(error, ServerClosed):
         return "the server closed it"
-    if isinstance(error, (aiohttp.ClientPayloadError, Truncated)):
+    if isinstance(error, Truncated):
         return "the response was truncated"
-    if isinstance(error, (InvalidResponse, aiohttp.ClientResponseError)):
+    if isinstance(error, InvalidResponse):
         return "the response is not HTTP"
     if isinstance(error, OSError):
         return _os_words(error)
+    if isinstance(error, TransportError) and str(error):
+        return str(error)
     return type(error).__name__
 
 

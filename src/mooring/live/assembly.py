@@ -9,16 +9,15 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mooring.extender.client import ExtenderClients, open_session
 from mooring.framework.running_hook import asked_in, where_in
+from mooring.kube.api_request import ClientLimits
 from mooring.kube.client import Client
 from mooring.kube.event_body import reporter_here
 from mooring.kube.events import EventRecorder
 from mooring.kube.informer import Informer
 from mooring.kube.leader import LeaderElector
-from mooring.kube.session import ClientLimits
 from mooring.live.attempt_log import AttemptLog
 from mooring.live.change_intake import ChangeIntake
 from mooring.live.client import LiveClient, guard_of
@@ -39,6 +38,9 @@ from mooring.scheduler.queue import QueueSettings
 from mooring.seeds import seeded_streams
 from mooring.state.cluster import Cluster
 from mooring.wording import counted
+
+if TYPE_CHECKING:
+    from mooring.extender.client import ExtenderClients
 
 log = logging.getLogger("mooring.live")
 
@@ -120,10 +122,7 @@ async def assembled(
         recorder = await stack.enter_async_context(
             EventRecorder(events, *reporter_here(next(iter(settings.profiles))))
         )
-        extenders = None
-        if settings.configuration.extenders:
-            http = await stack.enter_async_context(open_session())
-            extenders = ExtenderClients(settings.configuration.extenders, http)
+        extenders = await _extenders(settings, stack)
         deadline = stack.enter_context(
             Deadline(
                 settings.hook_limits.decision_seconds,
@@ -133,11 +132,24 @@ async def assembled(
         yield _components(settings, client, recorder, extenders, elector, deadline)
 
 
+async def _extenders(
+    settings: SchedulerSettings, stack: AsyncExitStack
+) -> "ExtenderClients | None":
+    """What asks the configuration's extenders; None if there are none."""
+    if not settings.configuration.extenders:
+        return None
+    # With aiohttp, a tenth of a second of the start.
+    from mooring.extender.client import ExtenderClients, open_session  # noqa: PLC0415
+
+    http = await stack.enter_async_context(open_session())
+    return ExtenderClients(settings.configuration.extenders, http)
+
+
 def _components(
     settings: SchedulerSettings,
     client: LiveClient,
     recorder: EventRecorder,
-    extenders: ExtenderClients | None,
+    extenders: "ExtenderClients | None",
     elector: LeaderElector | None,
     deadline: Deadline,
 ) -> SchedulerComponents:
@@ -226,7 +238,7 @@ def _stubborn(times: int, frame: FrameType | None, exit_now: Callable[[int], obj
     exit_now(1)
 
 
-def _extended(extenders: ExtenderClients | None) -> Callable[[Pod], bool] | None:
+def _extended(extenders: "ExtenderClients | None") -> Callable[[Pod], bool] | None:
     """Whether extenders take part in decisions; which of them care for a pod, they know."""
     if extenders is None:
         return None

@@ -9,9 +9,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from mooring.errors import KubeError, MooringError, PluginError
-from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Rejection
 from mooring.kube.binding import ENDLESS_PAUSES, create_binding
@@ -35,6 +35,9 @@ from mooring.scheduler.effects import (
     VictimsPreempted,
 )
 from mooring.scheduler.events import preempted
+
+if TYPE_CHECKING:
+    from mooring.extender.client import ExtenderClients
 
 log = logging.getLogger("mooring.live")
 
@@ -62,7 +65,7 @@ class Binder:
         plans: PlanExecutor,
         hooks: AsyncHooks,
         *,
-        extenders: ExtenderClients | None = None,
+        extenders: "ExtenderClients | None" = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._hooks = hooks

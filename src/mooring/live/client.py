@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from mooring.errors import KubeError
+from mooring.kube.api_request import ClientLimits, Params
 from mooring.kube.client import JSON, Client
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.http1.slots import Slots
-from mooring.kube.session import ClientLimits, Params
 from mooring.live.options import RateLimit
 
 #: So many writes are sent at the same time, each over its own connection; the others wait.

@@ -28,6 +28,7 @@ from mooring.live.state_comparison import check_state, log_comparison
 from mooring.live.stop_signals import StopSignals
 from mooring.log_kinds import report_left_out
 from mooring.process.exiting import exit_now
+from mooring.process.garbage_collection import few_collections
 from mooring.process.memory import trim_memory
 from mooring.wording import counted
 
@@ -114,13 +115,12 @@ class SchedulerLifecycle:
     async def _synchronize(self) -> None:
         components = self._components
         await wait_for_api_server(components.client, components.health)
-        self._background += [self._start(one.run()) for one in components.informers.values()]
-        await wait_synced(components.informers)
+        with few_collections():
+            self._background += [self._start(one.run()) for one in components.informers.values()]
+            await wait_synced(components.informers)
         if components.intake.incomplete:
             return  # a part of it is known, and nobody will schedule with that
         components.health.handlers_synced = True
-        # Nearly all of it stays for good: it need not be looked at again and again.
-        gc.freeze()
         cluster = components.live.core.cluster
         nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
         log.info("the cluster is synced: %s, %s", nodes, pods)

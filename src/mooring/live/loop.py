@@ -18,10 +18,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.errors import InputError
-from mooring.extender.client import ExtenderClients
 from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
@@ -34,6 +33,7 @@ from mooring.live.options import HookLimits
 from mooring.live.plan_executor import PlanExecutor
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
+from mooring.live.wake_up import WakeUp
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
 from mooring.process.deadline import Deadline
@@ -50,6 +50,9 @@ from mooring.scheduler.effects import (
     Report,
     VictimsPreempted,
 )
+
+if TYPE_CHECKING:
+    from mooring.extender.client import ExtenderClients
 
 log = logging.getLogger("mooring.live")
 
@@ -127,7 +130,7 @@ class LiveScheduler:
         runtimes: Mapping[str, Runtime],
         *,
         metrics: LoopMetrics,
-        extenders: ExtenderClients | None = None,
+        extenders: "ExtenderClients | None" = None,
         clock: Callable[[], float] = time.monotonic,
         deadline: Deadline,
         binding_seconds: float = HookLimits().binding_seconds,
@@ -156,7 +159,7 @@ class LiveScheduler:
         self._overdue_seconds = _OVERDUE * binding_seconds
         # The last patch under way of each pod's status, by unique id: what follows waits for it.
         self._patches: dict[str, asyncio.Task[None]] = {}
-        self._notified = asyncio.Event()
+        self._wake_up = WakeUp()
         self._stopped = False
         self._halted = False
         self._started = False
@@ -168,19 +171,25 @@ class LiveScheduler:
     def on_changes(self, changes: list[Change[Any]]) -> None:
         """Keep what informers saw; it is applied before the next decision."""
         self._changes.append(changes)
-        self._notified.set()
+        self._wake_up.notify()
 
     def between_decisions(self, work: Callable[[], None]) -> None:
         """Do this before the next decision; it replaces what was to be done and was not yet."""
         self._between = work
-        self._notified.set()
+        self._wake_up.notify()
 
     async def run(self) -> None:
         """Schedule until stopped."""
+        try:
+            await self._run()
+        finally:
+            self._wake_up.close()
+
+    async def _run(self) -> None:
         self._apply()
         self._started = True
         while not self._stopped:
-            self._notified.clear()
+            self._wake_up.clear()
             began = self._clock()
             worked = self._apply()
             if self._between is not None:
@@ -194,12 +203,21 @@ class LiveScheduler:
             if busy or self._pods_wait:
                 self._calm_at = began + _CALM_SECONDS
             self._recorder.hold_back(while_=began < self._calm_at)
+            seconds = 0.0
             if worked:
                 self.last_progress = now = self._clock()
-                await self._yield_to_network(now - began, busy=busy)
+                seconds = now - began
+            if worked and (busy or seconds > _LONG_SECONDS or self._is_work_left):
+                await self._yield_to_network(seconds, busy=busy)
             else:
                 await self._rest()
         self._recorder.hold_back(while_=False)
+
+    @property
+    def _is_work_left(self) -> bool:
+        """Whether the next turn has something to do, as far as is known without the core."""
+        left = self._pods_wait or self._changes or self._reports or self._between is not None
+        return bool(left)
 
     def _tick(self) -> bool:
         """Let time pass; whether that had effects, or plugins took long over it."""
@@ -226,7 +244,7 @@ class LiveScheduler:
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
         self._stopped = True
-        self._notified.set()
+        self._wake_up.notify()
 
     def halt(self) -> None:
         """Write nothing any more: somebody else may lead by now."""
@@ -279,9 +297,7 @@ class LiveScheduler:
         seconds = _MOST_REST_SECONDS if until is None else until - start
         if start < self._calm_at:
             seconds = min(seconds, self._calm_at - start)  # then held events are written
-        with suppress(TimeoutError):
-            async with asyncio.timeout(min(max(seconds, 0.0), _MOST_REST_SECONDS)):
-                await self._notified.wait()
+        await self._wake_up.wait(min(seconds, _MOST_REST_SECONDS))
         now = self._clock()
         if now - start >= _REST_SECONDS:
             self.last_progress = now
@@ -421,7 +437,7 @@ class LiveScheduler:
 
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
-        self._notified.set()
+        self._wake_up.notify()
         if not task.cancelled() and task.exception() is not None:
             log.error("an effect failed", exc_info=task.exception())
 
@@ -446,7 +462,7 @@ class LiveScheduler:
 
     def _report(self, report: Report) -> None:
         self._reports.append(report)
-        self._notified.set()
+        self._wake_up.notify()
 
     async def _patch(self, effect: PatchStatus, before: asyncio.Task[None] | None) -> None:
         try:

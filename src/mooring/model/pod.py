@@ -114,6 +114,14 @@ class PodSpec(KubeStruct, frozen=True, rename="camel"):
         if self.tolerations:
             self.tolerations[:] = map(_shared, self.tolerations)
 
+    def without_node(self, volumes: list[Volume] | None) -> "PodSpec":
+        """The same for no node, with other volumes."""
+        # A copy, because `replace` would look at all tolerations again.
+        spec: PodSpec = _copied(self)
+        force_setattr(spec, "node_name", None)
+        force_setattr(spec, "volumes", volumes)
+        return spec
+
 
 class PodCondition(KubeStruct, frozen=True, rename="camel"):
     """A condition in a pod's status."""

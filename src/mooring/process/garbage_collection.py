@@ -22,6 +22,8 @@ _NEW_OBJECTS: Final = 10_000
 #: Python's own looks at older objects: none are left.
 _NEVER: Final = 10_000
 _YOUNG: Final = 0
+#: So many times fewer looks.
+_FEW: Final = 50
 
 
 @contextmanager
@@ -36,6 +38,18 @@ def no_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Look for garbage seldom while a cluster is read: nearly all that is new there stays."""
+    threshold, *older = gc.get_threshold()
+    gc.set_threshold(threshold * _FEW, *older)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(threshold, *older)
 
 
 def collect_in_short_pauses() -> None:

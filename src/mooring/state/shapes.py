@@ -11,7 +11,6 @@ import hashlib
 import weakref
 
 import msgspec
-from msgspec.structs import replace
 
 from mooring.model.pod import Pod, PodSpec
 from mooring.model.resources import reported_resources
@@ -182,4 +181,4 @@ def _counted(spec: PodSpec) -> PodSpec:
     if spec.volumes is None and spec.node_name is None:
         return spec
     volumes = [one for one in spec.volumes or () if one.counts]
-    return replace(spec, node_name=None, volumes=volumes or None)
+    return spec.without_node(volumes or None)

@@ -60,6 +60,7 @@ class GrowingColumn:
             found = self.data[: self.table.size]
             found.flags.writeable = False
             self._read_only = found
+            self.table.viewed.add(self)
         return found
 
     def writable(self) -> npt.NDArray[Any]:
@@ -95,6 +96,7 @@ class Table:
         capacity: for how many rows there is room.
         bounds: how many arrays are kept.
         owner: who may write to entries since the last fork.
+        viewed: the arrays whose views have as many rows as there are now.
     """
 
     def __init__(self, bounds: MemoryBounds = BOUNDS) -> None:
@@ -102,6 +104,7 @@ class Table:
         self.capacity = _FIRST_CAPACITY
         self.bounds = bounds
         self.owner = Owner()
+        self.viewed: weakref.WeakSet[GrowingColumn] = weakref.WeakSet()
         self._zeros: dict[npt.DTypeLike, GrowingColumn] = {}
         self._arrays: weakref.WeakSet[GrowingColumn] = weakref.WeakSet()
         self._with_array: weakref.WeakSet[SparseColumn] = weakref.WeakSet()
@@ -185,8 +188,9 @@ class Table:
         self._forget_views()
 
     def _forget_views(self) -> None:
-        for array in self._arrays:
+        for array in self.viewed:
             array.forget_view()
+        self.viewed.clear()
 
 
 class SparseColumn:

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from aiohttp import ClientResponse, web
+from aiohttp import web
 
 from mooring.errors import ApiError, ConfigError, KubeError
+from mooring.kube.api_request import ApiRequest, ClientLimits
 from mooring.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, api_path
 from mooring.kube.credentials import Credentials, FixedCredentials, TokenFile, bearer
+from mooring.kube.http1.connection import ApiReply
 from mooring.kube.pod_status import PodCondition
-from mooring.kube.session import ApiRequest, ClientLimits, Session
+from mooring.kube.session import Session
 from tests.unit.kube.fake_api import fake_api
 
 
@@ -383,18 +385,18 @@ def test_waiting_for_a_busy_api_server_counts_as_time_of_the_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits: list[float | None] = []
-    send = Session.send
+    exchange = Session.exchange
 
-    async def noting(session: Session, call: ApiRequest) -> ClientResponse:
+    async def noting(session: Session, call: ApiRequest) -> ApiReply:
         limits.append(call.seconds)
-        return await send(session, call)
+        return await exchange(session, call)
 
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:
             api.answer(429, b"", Retry_After="0.02")
             await client.request("GET", "/x", seconds=10.0)
 
-    monkeypatch.setattr(Session, "send", noting)
+    monkeypatch.setattr(Session, "exchange", noting)
     asyncio.run(main())
     first, second = limits
     assert first == 10.0

@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import aiohttp
 import pytest
-from aiohttp.client_reqrep import ConnectionKey
 
 from mooring.embedded.kubeconfig import kubeconfig_text
 from mooring.errors import InputError
 from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.http1.transport_errors import NotConnected
 from mooring.kube.status import connection_error
 from mooring.process import file_descriptors as descriptors
 from mooring.process.file_descriptors import LEAST, allow_descriptors, watch_descriptors
@@ -171,8 +170,7 @@ def test_a_warning_is_not_repeated_at_every_look(
 
 
 def test_no_descriptor_for_a_connection_to_the_api_server() -> None:
-    key = ConnectionKey("h", 1, False, True, None, None, None)
-    error = aiohttp.ClientConnectorError(key, OSError(errno.EMFILE, "Too many open files"))
+    error = NotConnected(OSError(errno.EMFILE, "Too many open files"))
     assert str(connection_error(ClusterConfig(server="http://h:1"), error)) == (
         "No file descriptors are left for a connection to the API server http://h:1; raise the "
         "limit with ulimit -n."

@@ -8,6 +8,7 @@ import gc
 from mooring.process.garbage_collection import (
     collect_everything,
     collect_in_short_pauses,
+    few_collections,
     no_collection,
 )
 
@@ -29,6 +30,16 @@ kept = [[] for _ in range(200_000)]
 young = len(gc.get_objects())
 assert young < 30_000, young
 assert gc.get_freeze_count() > 150_000
+
+looks, threshold = gc.get_stats()[0]["collections"], gc.get_threshold()
+with few_collections():
+    more = [[] for _ in range(200_000)]
+    assert gc.get_stats()[0]["collections"] == looks
+    still_more = [[] for _ in range(400_000)]
+    assert gc.get_stats()[0]["collections"] > looks
+assert gc.get_threshold() == threshold
+assert gc.get_freeze_count() > 750_000
+del more, still_more
 
 
 class Node:

@@ -1,16 +1,17 @@
 """The version of an API server and how far its clock is ahead; `cluster_reading` asks for them."""
 
+import asyncio
 import datetime
 import time
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-import aiohttp
 import msgspec
 
 from mooring.errors import KubeError
+from mooring.kube.api_request import DEFAULT_LIMITS, AnswerStream, ApiRequest
 from mooring.kube.cluster_config import ClusterConfig
-from mooring.kube.session import CONNECTION_ERRORS, DEFAULT_LIMITS, ApiRequest, Session
+from mooring.kube.session import CONNECTION_ERRORS, Session
 
 _PATH: Final = "/version"
 #: The answer has less than a kilobyte; it is the first thing that whoever is there is asked.
@@ -27,13 +28,13 @@ async def server_version(config: ClusterConfig) -> tuple[str, float | None]:
     await session.open()
     try:
         before = time.time()
-        async with await session.send(ApiRequest(method="GET", path=_PATH)) as response:
+        async with session.stream(ApiRequest(method="GET", path=_PATH)) as answer:
             try:
-                body = await _body(response)
+                body = await _body(answer)
             except CONNECTION_ERRORS as error:
                 raise session.connection_error(error) from error
         middle = (before + time.time()) / 2
-        date = response.headers.get("Date", "")
+        date = answer.headers.get("date", "")
     finally:
         await session.close()
     try:
@@ -43,15 +44,17 @@ async def server_version(config: ClusterConfig) -> tuple[str, float | None]:
     return version, _skew(date, middle)
 
 
-async def _body(response: aiohttp.ClientResponse) -> bytes:
+async def _body(answer: AnswerStream) -> bytes:
     body = bytearray()
-    async for part in response.content.iter_any():
-        body += part
-        if len(body) > _MOST_MIB << 20:
-            raise KubeError(
-                f"The response to {_PATH} is not what Kubernetes answers: it has more than "
-                f"{_MOST_MIB} MiB."
-            )
+    seconds = DEFAULT_LIMITS.request_seconds
+    async with asyncio.timeout(seconds):
+        while part := await answer.read(seconds + 1):
+            body += part
+            if len(body) > _MOST_MIB << 20:
+                raise KubeError(
+                    f"The response to {_PATH} is not what Kubernetes answers: it has more than "
+                    f"{_MOST_MIB} MiB."
+                )
     return bytes(body)
 
 

@@ -19,9 +19,8 @@ import aiohttp
 from mooring.config.types import Extender
 from mooring.errors import InputError
 from mooring.extender.address import NO_TLS, is_address, server_of, shown, timeout_seconds, why
-from mooring.extender.http_extender import MAX_REPLY_BYTES
+from mooring.extender.http_extender import CONNECTION_ERRORS, MAX_REPLY_BYTES
 from mooring.kube.credentials import Credentials
-from mooring.kube.session import CONNECTION_ERRORS
 from mooring.kube.transport import Tls, proxy_for
 
 #: Why there is no answer; empty if there is one.

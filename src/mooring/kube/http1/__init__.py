@@ -1,7 +1,8 @@
-"""A lean HTTP/1.1 transport for the writes of which a scheduler sends thousands a second.
+"""A lean HTTP/1.1 transport, for the thousands of writes and events that a scheduler has a second.
 
-    request_bytes (one request as bytes) ──> pool (bounded, kept alive) ──> connection (one answer)
+    request_bytes (one request as bytes) ──> pool (bounded, kept alive) ──> connection (one answer,
+                                                                            whole or as a stream)
 
-`session` sends POST and PATCH with a body over it; aiohttp does everything else. It knows neither
-credentials nor Kubernetes: who calls it passes complete requests.
+`session` sends over it what needs no proxy. It knows neither credentials nor Kubernetes: who calls
+it passes complete requests.
 """

@@ -3,19 +3,22 @@
 A request takes the connection that was used last, so that those a burst needed become idle and are
 closed after a while. Without an idle one it makes another, or waits for its turn. A connection on
 which anything went wrong, or whose sender gave up, is closed: what comes next on it is not known.
+Answers are read as a whole (`send`) or while they arrive (`stream`).
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from errno import ECONNABORTED, ECONNRESET
 from os import strerror
 from typing import Final
 
-from mooring.kube.http1.connection import ApiConnection, ApiReply
+from mooring.kube.http1.connection import MOST_BYTES, ApiConnection, ApiReply
 from mooring.kube.http1.request_bytes import ServerAddress
 from mooring.kube.http1.slots import Slots
-from mooring.kube.http1.transport_errors import NotConnected
+from mooring.kube.http1.stream import ApiStream
+from mooring.kube.http1.transport_errors import NotConnected, ServerClosed
 from mooring.kube.transport import keep_alive
 
 #: A connection that nobody used for so long is closed; API servers close them after 90 s.
@@ -30,14 +33,26 @@ class ConnectionPool:
         most: so many connections at a time.
         connect_seconds: for a new connection.
         server_name: the name to expect in the server's certificate; empty for the host's.
+        most_bytes: a whole answer is not longer; a stream may be.
+        repeats: whether a request is sent once more when a kept connection turns out to be closed
+            before it is answered; not for what must not happen twice.
     """
 
     def __init__(
-        self, address: ServerAddress, most: int, connect_seconds: float, server_name: str = ""
+        self,
+        address: ServerAddress,
+        most: int,
+        connect_seconds: float,
+        server_name: str = "",
+        *,
+        most_bytes: int = MOST_BYTES,
+        repeats: bool = False,
     ) -> None:
         self._address = address
         self._connect_seconds = connect_seconds
         self._server_name = server_name
+        self._most_bytes = most_bytes
+        self._repeats = repeats
         self._slots = Slots(most)
         self._idle: list[ApiConnection] = []
         self._busy: set[ApiConnection] = set()
@@ -69,23 +84,96 @@ class ConnectionPool:
         if not slots.take():
             seconds = await self._wait_for_slot(seconds)
         try:
-            connection = self._take(context)
-            if connection is None:
-                connection, seconds = await self._new_connection(context, seconds)
-            self._busy.add(connection)
-            try:
-                if guard is not None:
-                    guard()
-                return await connection.send(request, seconds)
-            except asyncio.CancelledError:
-                connection.close()
-                raise
-            finally:
+            kept = self._take(context)
+            if kept is not None:
+                began = self._loop.time()
+                try:
+                    return await self._send(kept, request, seconds, guard)
+                except (ServerClosed, ConnectionError):
+                    if not self._repeats:
+                        raise
+                seconds -= self._loop.time() - began
+            connection, seconds = await self._new_connection(context, seconds)
+            return await self._send(connection, request, seconds, guard)
+        finally:
+            slots.give_back()
+
+    async def _send(
+        self,
+        connection: ApiConnection,
+        request: bytes,
+        seconds: float,
+        guard: Callable[[], None] | None,
+    ) -> ApiReply:
+        self._busy.add(connection)
+        try:
+            if guard is not None:
+                guard()
+            return await connection.send(request, seconds)
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        finally:
+            self._busy.discard(connection)
+            if connection.usable:
+                self._put_back(connection)
+
+    @asynccontextmanager
+    async def stream(
+        self, request: bytes, context: ssl.SSLContext | None, seconds: float
+    ) -> AsyncIterator[ApiStream]:
+        """Send a request and read the answer while it arrives, for the length of a block.
+
+        Args:
+            request: head and body.
+            context: for TLS; None for plain TCP.
+            seconds: until the answer begins, waiting for a connection included.
+
+        Raises:
+            TransportError: the connection could not be made or broke.
+            OSError: the connection broke.
+            TimeoutError: it took too long.
+        """
+        slots = self._slots
+        if not slots.take():
+            seconds = await self._wait_for_slot(seconds)
+        connection: ApiConnection | None = None
+        try:
+            connection, stream = await self._begin(request, context, seconds)
+            yield stream
+        finally:
+            if connection is not None:
                 self._busy.discard(connection)
                 if connection.usable:
                     self._put_back(connection)
-        finally:
+                else:
+                    connection.close()  # nobody reads the rest
             slots.give_back()
+
+    async def _begin(
+        self, request: bytes, context: ssl.SSLContext | None, seconds: float
+    ) -> tuple[ApiConnection, ApiStream]:
+        """Send a request whose answer is a stream; gives the connection that has it."""
+        kept = self._take(context)
+        if kept is not None:
+            began = self._loop.time()
+            try:
+                return kept, await self._begun(kept, request, seconds)
+            except (ServerClosed, ConnectionError):
+                if not self._repeats:
+                    raise
+            seconds -= self._loop.time() - began
+        connection, seconds = await self._new_connection(context, seconds)
+        return connection, await self._begun(connection, request, seconds)
+
+    async def _begun(self, connection: ApiConnection, request: bytes, seconds: float) -> ApiStream:
+        self._busy.add(connection)
+        try:
+            return await connection.stream(request, seconds)
+        except BaseException:
+            self._busy.discard(connection)
+            connection.close()
+            raise
 
     def close(self) -> None:
         """Close all connections and make no more."""
@@ -150,7 +238,7 @@ class ConnectionPool:
         try:
             async with asyncio.timeout(self._connect_seconds):
                 transport, connection = await self._loop.create_connection(
-                    lambda: ApiConnection(self._loop, context),
+                    lambda: ApiConnection(self._loop, context, self._most_bytes),
                     address.host,
                     address.port,
                     ssl=context,

@@ -60,10 +60,10 @@ class RequestHead:
         self._usable = address is not None and all(is_header(name, value) for name, value in lines)
         self._lines = "".join(f"{name}: {value}\r\n" for name, value in lines)
         self._authorization = ""
-        self._ends: dict[str, bytes] = {}
+        self._ends: dict[str | None, bytes] = {}
 
     def request(
-        self, method: str, path: str, authorization: str, content_type: str, body: bytes
+        self, method: str, path: str, authorization: str, content_type: str, body: bytes | None
     ) -> bytes | None:
         """A complete request; None if it cannot be written down as it is.
 
@@ -72,25 +72,31 @@ class RequestHead:
             path: quoted, with its query.
             authorization: the value of that header; empty for none.
             content_type: what the body is, one of a few.
-            body: the body.
+            body: the body; None for none.
         """
         if authorization != self._authorization:
             self._authorization = authorization
             self._ends.clear()
-        end = self._ends.get(content_type)
+        kind = content_type if body is not None else None
+        end = self._ends.get(kind)
         if end is None:
             if not (self._usable and is_header("Authorization", authorization)):
                 return None
-            end = self._ends[content_type] = self._end(content_type)
+            end = self._ends[kind] = self._end(kind)
         if not is_plain(path):
             return None
         line = f"{method} {self._prefix}{path} HTTP/1.1\r\n".encode("ascii")
+        if body is None:
+            return line + end
         return b"%b%b%d\r\n\r\n%b" % (line, end, len(body), body)
 
-    def _end(self, content_type: str) -> bytes:
+    def _end(self, content_type: str | None) -> bytes:
+        """What follows the first line: of a request with a body up to the body's length."""
         who = f"Authorization: {self._authorization}\r\n" if self._authorization else ""
-        rest = f"{who}Content-Type: {content_type}\r\nContent-Length: "
-        return (self._lines + rest).encode("utf-8")
+        rest = "\r\n"
+        if content_type is not None:
+            rest = f"Content-Type: {content_type}\r\nContent-Length: "
+        return (self._lines + who + rest).encode("utf-8")
 
 
 def is_plain(text: str) -> bool:

@@ -22,14 +22,10 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.plugins.devices.allocated_state import AllocatedState
-from mooring.plugins.devices.cel_selectors import (
-    compile_device_selector,
-    compile_scoring_selector,
-)
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
-from mooring.plugins.devices.selectors import DeviceSelectors
+from mooring.plugins.devices.selectors import DeviceSelectors, Matches
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.change_tracking import CatalogChanges
@@ -50,8 +46,8 @@ class ClaimTracker:
 
     def __init__(self, catalog: Catalog, assume_cache: AssumeCache) -> None:
         self.inventory = DeviceInventory()
-        self.selectors = DeviceSelectors(compile_device_selector)
-        self.scoring_selectors = DeviceSelectors(compile_scoring_selector)
+        self.selectors = DeviceSelectors(_device_selector)
+        self.scoring_selectors = DeviceSelectors(_scoring_selector)
         self.state = AllocatedState()
         self.extended_resources = ExtendedResourceCache()
         self.catalog = catalog
@@ -157,3 +153,18 @@ def tracker_of(cluster: Cluster) -> ClaimTracker:
         found = _trackers[cluster] = ClaimTracker(cluster.catalog, cluster.assume_cache)
     found.refresh(cluster)
     return found
+
+
+# Importing the language takes 25 ms, and most clusters have no selector.
+
+
+def _device_selector(expression: str) -> Matches:
+    from mooring.plugins.devices import cel_selectors  # noqa: PLC0415 - see above
+
+    return cel_selectors.compile_device_selector(expression)
+
+
+def _scoring_selector(expression: str) -> Matches:
+    from mooring.plugins.devices import cel_selectors  # noqa: PLC0415 - see above
+
+    return cel_selectors.compile_scoring_selector(expression)

@@ -8,9 +8,8 @@ matter, and what is remembered of a device because it does not depend on what is
 # lookupAttribute, taintPreventsAllocation
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mooring.cel.device_selector import DeviceInput
 from mooring.model.devices.resource_slice import (
     Counter,
     Device,
@@ -26,6 +25,9 @@ from mooring.plugins.devices.consumable_capacity import (
     RequestedCapacity,
     capacity_shares,
 )
+
+if TYPE_CHECKING:
+    from mooring.cel.device_selector import DeviceInput
 
 #: Driver and name of a pool.
 PoolID = tuple[str, str]

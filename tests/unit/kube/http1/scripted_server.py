@@ -15,7 +15,7 @@ CLOSE = b"close"
 
 @dataclass
 class ScriptedServer:
-    """Answers from a list, and then with `OK`.
+    """Answers from a list, and then with `OK`; a request without a body is an empty one here.
 
     Attributes:
         answers: for the next requests; what ends with `CLOSE` closes the connection afterwards.
@@ -42,6 +42,11 @@ class ScriptedServer:
 
     def request(self, body: bytes) -> bytes:
         made = RequestHead(self.address, []).request("POST", "/x", "", "text/plain", body)
+        assert made is not None
+        return made
+
+    def read_request(self) -> bytes:
+        made = RequestHead(self.address, []).request("GET", "/x", "", "", None)
         assert made is not None
         return made
 
@@ -74,8 +79,9 @@ class ScriptedServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"POST /base/x HTTP/1.1\r\nHost: 127.0.0.1:")
-        length = int(head.rpartition(b"Content-Length: ")[2])
+        method, rest = head.split(b" ", 1)
+        assert rest.startswith(b"/base/x HTTP/1.1\r\nHost: 127.0.0.1:")
+        length = int(head.rpartition(b"Content-Length: ")[2]) if method == b"POST" else 0
         self.requests.append(await reader.readexactly(length))
         self.bell.set()
         await self.gate.wait()

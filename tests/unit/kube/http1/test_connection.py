@@ -39,8 +39,8 @@ class FakeTransport:
 class Opened:
     """A connection to nobody."""
 
-    def __init__(self) -> None:
-        self.connection = ApiConnection(asyncio.get_running_loop(), None)
+    def __init__(self, loop: Any = None) -> None:
+        self.connection = ApiConnection(loop or asyncio.get_running_loop(), None)
         self.transport = FakeTransport()
         self.connection.connection_made(cast("Any", self.transport))
 
@@ -211,9 +211,8 @@ class Alarm:
 
 def run_timed(test: Callable[[Opened, Clock], Awaitable[None]]) -> None:
     async def main() -> None:
-        opened, clock = Opened(), Clock()
-        opened.connection._loop = cast("Any", clock)
-        await test(opened, clock)
+        clock = Clock()
+        await test(Opened(clock), clock)
 
     asyncio.run(main())
 

@@ -1,6 +1,7 @@
 """What becomes of requests and connections, whatever a server does."""
 
 import asyncio
+import gzip
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -238,3 +239,93 @@ def test_an_answer_without_end_is_given_up() -> None:
         assert await ask(server, pool) == ApiReply(200, b"ok")
 
     run(story, b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n" + b"a" * (17 << 20))
+
+
+STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+END = b"0\r\n\r\n"
+
+
+def test_a_stream_that_is_read_to_its_end_leaves_its_connection_to_the_next() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        for _ in range(2):
+            async with pool.stream(server.read_request(), None, LONG) as stream:
+                assert await stream.read(LONG) == b"a"
+                assert await stream.read(LONG) == b""
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+        assert server.connections == 1
+
+    run(story, STREAM + END, STREAM + END)
+
+
+def test_a_stream_that_is_left_takes_its_connection_along() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        for _ in range(3):  # each gives its place back
+            async with pool.stream(server.read_request(), None, LONG) as stream:
+                assert await stream.read(LONG) == b"a"
+            await server.until_closed(0)
+
+    run(story, STREAM, STREAM, STREAM, most=1)
+
+
+def test_a_stream_that_does_not_begin_in_time() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        with pytest.raises(TimeoutError):
+            async with pool.stream(server.read_request(), None, 0.01):
+                pass
+        await server.until_closed(0)
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+
+    run(story, SILENCE, most=1)
+
+
+async def closed_in_the_meantime(server: ScriptedServer, pool: ConnectionPool) -> None:
+    """Have a kept connection whose server hangs up when it is next asked."""
+    await ask(server, pool)
+    assert server.connections == 1
+
+
+def test_a_read_is_sent_again_when_a_kept_connection_turns_out_to_be_closed() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        reads = ConnectionPool(server.address, 1, LONG, repeats=True)
+        await closed_in_the_meantime(server, reads)
+        assert await reads.send(server.read_request(), None, LONG) == ApiReply(200, b"ok")
+        assert server.requests == [b"a", b"", b""]
+        server.answers.append(CLOSE)
+        async with reads.stream(server.read_request(), None, LONG) as stream:
+            assert await stream.read(LONG) == b"ok"
+        # A new connection is not tried twice, nor what has begun to be answered.
+        server.answers += [b"HTTP/1.1 200 OK\r\nConte" + CLOSE]
+        with pytest.raises(Truncated):
+            await reads.send(server.read_request(), None, LONG)
+        server.answers += [CLOSE]
+        with pytest.raises(ServerClosed):
+            await reads.send(server.read_request(), None, LONG)
+        reads.close()
+
+    run(story, b"HTTP/1.1 204 -\r\n\r\n", CLOSE)
+
+
+def test_a_write_is_never_sent_again() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        await closed_in_the_meantime(server, pool)
+        with pytest.raises(ServerClosed):
+            await ask(server, pool)
+        assert server.requests == [b"a", b"a"]
+
+    run(story, b"HTTP/1.1 204 -\r\n\r\n", CLOSE)
+
+
+def zipped(body: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    return head % len(body) + body
+
+
+def test_answers_that_are_compressed() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        assert await ask(server, pool) == ApiReply(200, b"text" * 1000)
+        for _ in range(3):
+            with pytest.raises(InvalidResponse):
+                await ask(server, pool)
+
+    whole, bomb = gzip.compress(b"text" * 1000), gzip.compress(bytes(17 << 20))
+    run(story, zipped(whole), zipped(whole[:-9]), zipped(b"text"), zipped(bomb))

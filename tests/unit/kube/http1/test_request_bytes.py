@@ -62,3 +62,13 @@ def test_what_cannot_be_written_as_it_is() -> None:
     assert head.request("POST", "/x", "", "a/b", b"") is not None
     assert RequestHead(ADDRESS, [("X", "a\nb")]).request("POST", "/x", "", "a/b", b"") is None
     assert RequestHead(None, []).request("POST", "/x", "", "a/b", b"") is None
+
+
+def test_a_request_without_a_body_byte_for_byte() -> None:
+    head = RequestHead(ADDRESS, [("Accept", "application/json")])
+    lines = b"HTTP/1.1\r\nHost: h\r\nAccept: application/json\r\n"
+    for _ in range(2):
+        assert head.request("GET", "/x", "", "a/b", None) == b"GET /base/x " + lines + b"\r\n"
+        assert head.request("PUT", "/x", "", "a/b", b"") == (
+            b"PUT /base/x " + lines + b"Content-Type: a/b\r\nContent-Length: 0\r\n\r\n"
+        )
