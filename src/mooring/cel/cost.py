@@ -99,6 +99,9 @@ def _of_output(_args: tuple[Value, ...], result: Value) -> int:
     return _allocated(1, _size(result))
 
 
+_OF_JOINED: Final[CallCost] = lambda _, result: _tenths(_size(result) * 2)  # noqa: E731
+
+
 def _sets(factor: int) -> CallCost:
     return lambda args, _result: 1 + _size(args[0]) * _size(args[1]) * factor
 
@@ -121,7 +124,7 @@ _BY_FUNCTION: Final[dict[str, CallCost]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _EXTREMES),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _first()),
     **dict.fromkeys(("replace", "split"), _first(2)),
-    "join": lambda _, result: _tenths(_size(result) * 2),
+    "join": _OF_JOINED,
     **dict.fromkeys(("find", "findAll"), lambda a, _: _regex(_size(a[0]), _size(a[1]))),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "ip"), _first()),
     "ip.isCanonical": _first(2),
@@ -171,6 +174,11 @@ def call_cost(function: str, overload: str) -> CallCost:
         parsed = overload == "cidr_contains_cidr_string"
         return lambda args, _: _contains_cidr(args, parsed=parsed)
     return _BY_FUNCTION.get(function) or _CORE.get(overload, _ONE)
+
+
+def is_of_result(cost: CallCost) -> bool:
+    """Whether the result of a call decides what it costs, and not its arguments alone."""
+    return cost is _of_output or cost is _OF_JOINED
 
 
 def is_one(cost: CallCost) -> bool:
