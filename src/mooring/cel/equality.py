@@ -22,6 +22,8 @@ from mooring.cel.values import (
 )
 
 NO_OVERLOAD = "no such overload"
+#: An entry of a map takes as long to compare as so many elements of a list.
+_MAP_ENTRY = 5
 
 
 def equal(first: Value, second: Value, effort: Effort | None = None) -> bool:
@@ -107,7 +109,7 @@ def _equal_lists(first: list[Value], second: list[Value], effort: Effort) -> boo
 def _equal_maps(first: CelMap, second: CelMap, effort: Effort) -> bool:
     if len(first.entries) != len(second.entries):
         return False
-    effort.spend(len(first.entries))
+    effort.spend(_MAP_ENTRY * len(first.entries))
     for key in first.key_values():
         other = second.find(key)
         if other is MISSING or not _not_different(first.find(key), other, effort):
