@@ -12,6 +12,7 @@ from mooring.cel.libraries.network import Cidr, Ip
 from mooring.cel.libraries.quantities import CelQuantity
 from mooring.cel.libraries.semver import Version
 from mooring.cel.libraries.urls import Url
+from mooring.cel.limits import Effort
 from mooring.cel.values import MISSING, CelMap, Optional, Value
 
 #: What one evaluation may cost.
@@ -46,16 +47,20 @@ def _tenths(size: int) -> int:
     return -(-size // 10)
 
 
-def _traversal(value: Value) -> int:
+def _traversal(value: Value, effort: Effort) -> int:
+    effort.spend(1)
     kind = type(value)
     if kind is str:
         return len(value.encode("utf-8", "surrogatepass")) // 10
     if kind is bytes:
         return len(value) // 10
     if kind is list:
-        return sum(map(_traversal, value))
+        return sum(_traversal(one, effort) for one in value)
     if kind is CelMap:
-        return sum(_traversal(key) + _traversal(value.find(key)) for key in value.key_values())
+        return sum(
+            _traversal(key, effort) + _traversal(value.find(key), effort)
+            for key in value.key_values()
+        )
     return 1
 
 
@@ -118,7 +123,7 @@ _BY_OVERLOAD: Final[dict[str, CallCost]] = {
     "list_sets_intersects_list": _sets(1),
     "list_sets_equivalent_list": _sets(2),
 }
-_EXTREMES: Final[CallCost] = lambda args, _: _traversal(args[0])  # noqa: E731
+_EXTREMES: Final[CallCost] = lambda args, _: _traversal(args[0], Effort())  # noqa: E731
 #: By the name of a function.
 _BY_FUNCTION: Final[dict[str, CallCost]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _EXTREMES),
