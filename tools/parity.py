@@ -1,9 +1,10 @@
 """Compares mooring with kube-scheduler's own answers: ``python -m tools.parity FILES``.
 
-Reads files of test vectors, evaluates every pod of every case and compares value by value. Prints
-agreement for each file and each plugin, and the last line ``parity: X of Y checks agree``; the exit
-code is 1 if a check differs. With ``--oracle PROGRAM`` the files may also hold cases without
-answers, and ``-`` reads them from a pipe.
+Reads files of test vectors, evaluates every pod of every case and compares value by value: what a
+record says, as for `moor explain`, and what `moor run` does (`parity_run`). Prints agreement for
+each file and each plugin, how many pods these were, and the last line ``parity: X of Y checks
+agree``; the exit code is 1 if a check differs. With ``--oracle PROGRAM`` the files may also hold
+cases without answers, and ``-`` reads them from a pipe.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import msgspec
 from mooring.errors import MooringError
 from mooring.explaining.explainer import Explainer
 from mooring.model.quantity import parse_quantity
+from tools.parity_run import RunDecision, run_decisions
 
 VECTORS = Path(__file__).parents[1] / "tests" / "parity" / "vectors"
 #: When the cases are decided: devices have taken too long in 2020, and in 2099 they have time.
@@ -30,6 +32,8 @@ DECISION = "(decision)"
 PROFILES = "(profiles)"
 PREEMPTION = "DefaultPreemption"
 DEVICES = "DynamicResources"
+#: What a scheduler does, which takes short cuts; the rest is what a record says.
+RUN = "(run)"
 _EXPRESSION_ERROR = re.compile(r".*?CEL (compile|runtime) error:")
 #: The extension points that vectors list for each profile.
 POINTS = ("preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score")
@@ -102,6 +106,9 @@ def compare(case: Mapping[str, Any]) -> Iterator[Check]:
         except MooringError as error:
             got = dict.fromkeys(wanted, f"{type(error).__name__}: {error}")
         yield from _compare(given["id"], expected["pod"], wanted, got)
+    for decision in run_decisions(explainer, given["pending"]):
+        expected = expect["pods"][decision.pod]
+        yield from _compare(given["id"], expected["pod"], *_run_values(expected, decision))
 
 
 def _compare(
@@ -185,6 +192,48 @@ def _devices(pod: Mapping[str, Any]) -> Iterator[tuple[Place, object]]:
             yield Place(DEVICES, what), sorted(found.get(what) or ())
 
 
+def _run_values(
+    expected: Mapping[str, Any], decision: RunDecision
+) -> tuple[dict[Place, object], dict[Place, object]]:
+    """What kube-scheduler and `moor run` say, as far as a scheduler says it at all."""
+    said = decision.said
+    pairs: dict[tuple[str, str], tuple[object, object]] = {
+        ("error", ""): (_error(expected.get("error")), _error(said["error"])),
+        ("selected", ""): (sorted(expected.get("selected") or ()), said["selected"]),
+    }
+    if "nodeStatus" in said and not expected.get("error"):
+        pairs["nodeStatus", ""] = (expected.get("nodeStatus") or {}, said["nodeStatus"])
+    # With an error, kube-scheduler does not get as far as preemption.
+    ended = (expected.get("postFilterDynamicResources") or {}).get("code") == "Error"
+    if not ended and not (expected.get("error") or said["error"]):
+        pairs["postFilter", ""] = (
+            _run_preemption(expected.get("postFilter")),
+            _run_preemption(said.get("postFilter")),
+        )
+    for node, claims in (said.get("allocations") or {}).items():
+        if node not in (expected.get("preBind") or {}):
+            wanted = (expected.get("allocations") or {}).get(node, {})
+            pairs["allocations", node] = (_comparable(wanted), _comparable(claims))
+    places = {
+        Place(RUN, f"{what}, {decision.when}", node): pair for (what, node), pair in pairs.items()
+    }
+    return (
+        {place: wanted for place, (wanted, _) in places.items()},
+        {place: got for place, (_, got) in places.items()},
+    )
+
+
+def _run_preemption(found: Mapping[str, Any] | None) -> object:
+    """What a scheduler keeps of a search for victims."""
+    if found is None:
+        return None
+    candidates = {
+        node: (one["victims"], one["pdbViolations"])
+        for node, one in (found.get("candidates") or {}).items()
+    }
+    return _status(found), found.get("eligible"), candidates, sorted(found.get("bestNodes") or ())
+
+
 def _comparable(value: Any, key: str = "") -> Any:
     """An allocation with amounts as numbers, whose ids of shares are all alike."""
     if key == "consumedCapacity":
@@ -254,11 +303,14 @@ def main() -> int:
     options = _options()
     all_counts: list[ParityCounts] = []
     left = options.show
+    n_cases = n_pods = 0
     for file in options.files or sorted(VECTORS.glob("*.ndjson.gz")):
         counts = ParityCounts()
         for case in read_cases(file, options.oracle):
             if options.case and options.case not in case["case"]["id"]:
                 continue
+            n_cases += 1
+            n_pods += len(case["expect"]["pods"])
             for check in compare(case):
                 if options.plugin and check.place.plugin not in options.plugin:
                     continue
@@ -271,6 +323,7 @@ def main() -> int:
     agree, count = (
         sum(numbers) for numbers in zip(*(one.total for one in all_counts), strict=True)
     )
+    print(f"{n_pods} pods in {n_cases} cases")
     print(f"parity: {agree} of {count} checks agree")
     return int(agree != count)
 

@@ -1,10 +1,13 @@
 """The nodes of a parsed expression.
 
 Made by the parser and the macros, annotated with types and overloads by the checker, read by the
-validators and the compiler. `pos` is the offset in the source that errors point to.
+validators and the compiler. `pos` is the offset in the source that errors point to. A macro that
+needs a node twice does not copy it, so that nested ones do not multiply: who walks the tree visits
+each node once.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,30 +102,17 @@ class Comprehension(AstNode):
     result: AstNode
 
 
-def copy(node: AstNode) -> AstNode:
-    """A deep copy (macros that use a node twice need one for each place)."""
-    if isinstance(node, Literal):
-        return Literal(node.pos, node.value)
-    if isinstance(node, Ident):
-        return Ident(node.pos, node.name)
-    if isinstance(node, Select):
-        return Select(node.pos, copy(node.operand), node.field, node.test_only)
-    if isinstance(node, Call):
-        target = None if node.target is None else copy(node.target)
-        return Call(node.pos, node.function, target, [copy(arg) for arg in node.args])
-    if isinstance(node, ListNode):
-        return ListNode(node.pos, [copy(e) for e in node.elements], node.optional)
-    if isinstance(node, MapNode):
-        entries = [(copy(k), copy(v), optional) for k, v, optional in node.entries]
-        return MapNode(node.pos, entries)
-    if isinstance(node, StructNode):
-        fields = [(name, copy(v), optional, pos) for name, v, optional, pos in node.fields]
-        return StructNode(node.pos, node.name, fields)
-    assert isinstance(node, Comprehension)  # noqa: S101 (there is no other node)
-    return Comprehension(
-        node.pos, copy(node.iter_range), node.iter_var, node.iter_var2, node.accu_var,
-        copy(node.accu_init), copy(node.condition), copy(node.step), copy(node.result),
-    )  # fmt: skip
+def nodes(root: AstNode) -> Iterator[AstNode]:
+    """All nodes, each once, although some macros use one at two places."""
+    seen = {id(root)}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for child in children(node):
+            if id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
 
 
 def children(node: AstNode) -> list[AstNode]:

@@ -4,17 +4,19 @@ Called by the compiler for every call that is not lazy.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from mooring.cel.ast import Call
-from mooring.cel.cost import CallCost, call_cost, is_one
+from mooring.cel.cost import CallCost, call_cost, is_of_result, is_one
 from mooring.cel.declarations import FUNCTIONS, OVERLOADS
-from mooring.cel.equality import NO_OVERLOAD, equal
+from mooring.cel.equality import NO_OVERLOAD
 from mooring.cel.errors import CelRuntimeError, CelValueError
 from mooring.cel.libraries.quantities import CelQuantity
 from mooring.cel.libraries.semver import Version
+from mooring.cel.limits import Effort
 from mooring.cel.overloads import Overload
-from mooring.cel.plan import COST, Compiled, Frame, Run, charge, constant
+from mooring.cel.plan import COST, Compiled, Frame, Run, charge, check_cost, constant
 from mooring.cel.regex import PATTERN_CALLS, Regex
 from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
 
@@ -23,6 +25,8 @@ _CONVERSIONS: Final = frozenset(
 )
 _PATTERNS: Final = frozenset(PATTERN_CALLS)
 _LONG: Final = 1000
+#: What compiling a pattern takes beside a step of matching, for each character.
+_PATTERN_WORK: Final = 20
 #: Types of values that one look at the value tells.
 PYTHON_TYPES: Final[dict[str, type]] = {
     "bool": bool,
@@ -34,6 +38,7 @@ PYTHON_TYPES: Final[dict[str, type]] = {
     "string": str,
     "uint": Uint,
 }
+_SCALARS: Final = frozenset(["bool", "bytes", "double", "int", "null_type", "string", "uint"])
 _SET_TYPES: Final = (bool, int, Uint, float, str)
 
 
@@ -57,7 +62,15 @@ def call_plan(node: Call, plans: list[Compiled]) -> Compiled:
         pattern = plans[1].constant
         regex = Regex(pattern) if type(pattern) is str else None
         return Compiled(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
-    return Compiled(_counted(_implementation(node), runs, cost))
+    effort = Effort() if _compares(node) else None
+    run = _counted(_implementation(node, effort), runs, cost)
+    return Compiled(run if effort is None else _charged(run, effort))
+
+
+def _compares(node: Call) -> bool:
+    """Whether what lists and maps hold may be compared."""
+    compares = any(OVERLOADS[one].compares for one in node.overloads)
+    return compares and not any(one.type.name in _SCALARS for one in node.operands)
 
 
 def _members(values: list[Value]) -> set[object] | None:
@@ -104,7 +117,10 @@ def _pattern_call(
             raise CelValueError(NO_OVERLOAD)
         if len(args) > 2 and type(args[2]) is not int:
             raise CelValueError(NO_OVERLOAD)
-        used = regex or Regex(args[1])
+        used = regex
+        if used is None:
+            charge(frame, _PATTERN_WORK * len(args[1]))
+            used = Regex(args[1])
         result = call(used, args[0], *args[2:])
         charge(frame, used.steps)
         frame[COST] += cost(args, result)
@@ -116,26 +132,33 @@ def _pattern_call(
 # Implementations
 
 
-def _implementation(node: Call) -> Callable[..., Value]:
-    function = node.function
-    if function == "_!=_":
-        return _not_equal
+def _implementation(node: Call, effort: Effort | None = None) -> Callable[..., Value]:
     if len(node.overloads) == 1:
-        overload = OVERLOADS[node.overloads[0]]
-        if not overload.is_guarded:
-            return overload.call
-        return _guarded(overload)
-    overloads = FUNCTIONS[function]
+        overload = _with_effort(OVERLOADS[node.overloads[0]], effort)
+        return _guarded(overload) if overload.is_guarded else overload.call
+    overloads = [_with_effort(overload, effort) for overload in FUNCTIONS[node.function]]
     if not overloads[0].is_guarded:
         return overloads[0].call
     return _dispatching(overloads)
 
 
-def _not_equal(first: Value, second: Value) -> bool:
-    try:
-        return not equal(first, second)
-    except CelValueError:
-        return True  # parity: an error is not "equal"
+def _with_effort(overload: Overload, effort: Effort | None) -> Overload:
+    if effort is None or not overload.compares:
+        return overload
+    return overload._replace(call=partial(overload.call, effort=effort))
+
+
+def _charged(run: Run, effort: Effort) -> Run:
+    """A call that compares; its comparisons are work of the evaluation."""
+
+    def charged(frame: Frame) -> Value:
+        try:
+            return run(frame)
+        finally:
+            spent, effort.spent = effort.spent, 0
+            charge(frame, spent)
+
+    return charged
 
 
 def _guarded(overload: Overload) -> Callable[..., Value]:
@@ -180,17 +203,43 @@ def _counted(call: Callable[..., Value], runs: list[Run], cost: CallCost) -> Run
     if len(runs) == 2:
         return _binary(call, runs[0], runs[1], cost)
 
-    def several(frame: Frame) -> Value:
-        args = _evaluated(frame, runs, cost)
+    counted = _costly(call, cost)
+    return lambda frame: counted(frame, *_evaluated(frame, runs, cost))
+
+
+def _costly(call: Callable[..., Value], cost: CallCost) -> Callable[..., Value]:
+    """A call that is counted: before it is made, if the arguments tell what it costs."""
+    by_result = is_of_result(cost)
+
+    def counted(frame: Frame, *args: Value) -> Value:
+        if not by_result:
+            try:
+                frame[COST] += cost(args, None)
+            except (TypeError, AttributeError):
+                return _miscounted(frame, call, args, cost)
+            check_cost(frame)
+            return call(*args)
         try:
             result = call(*args)
         except CelValueError:
             frame[COST] += cost(args, None)
             raise
         frame[COST] += cost(args, result)
+        check_cost(frame)
         return result
 
-    return several
+    return counted
+
+
+def _miscounted(
+    frame: Frame, call: Callable[..., Value], args: tuple[Value, ...], cost: CallCost
+) -> Value:
+    """A call with arguments of types that it is not for."""
+    try:
+        return call(*args)
+    except CelValueError as error:
+        _count_failed(frame, cost, args, error)
+        raise
 
 
 def _unary(call: Callable[..., Value], operand: Run, cost: CallCost) -> Run:
@@ -202,25 +251,22 @@ def _unary(call: Callable[..., Value], operand: Run, cost: CallCost) -> Run:
 
         return cheap
 
+    counted = _costly(call, cost)
+
     def unary(frame: Frame) -> Value:
         try:
             arg = operand(frame)
         except CelValueError as error:
             _count_failed(frame, cost, (_FAILED,), error)
             raise
-        try:
-            result = call(arg)
-        except CelValueError:
-            frame[COST] += cost((arg,), None)
-            raise
-        frame[COST] += cost((arg,), result)
-        return result
+        return counted(frame, arg)
 
     return unary
 
 
 def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -> Run:
     always_one = is_one(cost)
+    counted = _costly(call, cost)
 
     def binary(frame: Frame) -> Value:
         try:
@@ -240,13 +286,7 @@ def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -
             if type(result) is list and len(result) > _LONG:
                 charge(frame, len(result) // 10)
             return result
-        try:
-            result = call(first, second)
-        except CelValueError:
-            frame[COST] += cost((first, second), None)
-            raise
-        frame[COST] += cost((first, second), result)
-        return result
+        return counted(frame, first, second)
 
     return binary
 

@@ -17,7 +17,7 @@ from mooring.cel.ast import (
     MapNode,
     Select,
     StructNode,
-    children,
+    nodes,
 )
 from mooring.cel.declarations import DEVICE_FIELDS, FUNCTIONS, TYPE_NAMES, VARIABLES
 from mooring.cel.errors import Issue
@@ -35,6 +35,7 @@ from mooring.cel.types import (
     UINT,
     Type,
     TypeBindings,
+    check_parts,
     is_dyn,
     is_dyn_or_error,
     list_of,
@@ -49,7 +50,11 @@ from mooring.cel.values import Uint
 
 
 def check(root: AstNode) -> list[Issue]:
-    """Annotate all nodes with types and overloads; what is wrong is returned."""
+    """Annotate all nodes with types and overloads; what is wrong is returned.
+
+    Raises:
+        TypeSizeError: a type is too large.
+    """
     checker = _Checker()
     checker.check(root)
     if not checker.issues:
@@ -63,17 +68,18 @@ class _Checker:
         self._bindings = TypeBindings()
         self._scopes: list[dict[str, Type]] = [VARIABLES]
         self._n_variables = 0
+        self._checked: set[int] = set()
 
     def settle(self, root: AstNode) -> None:
         """Replace type parameters by what they stand for, or by dyn."""
-        stack = [root]
-        while stack:
-            node = stack.pop()
+        for node in nodes(root):
             node.type = self._bindings.substitute(node.type, free_is_dyn=True)
-            stack.extend(children(node))
 
     def check(self, node: AstNode) -> Type:
         """Find the type of a node and of all below."""
+        if id(node) in self._checked:
+            return node.type
+        self._checked.add(id(node))
         if isinstance(node, Literal):
             node.type = _LITERALS[type(node.value)]
         elif isinstance(node, Ident):
@@ -258,7 +264,9 @@ class _Checker:
             values = self._join(values, type_)
         if keys is None or values is None:
             return map_of(self._fresh(), self._fresh())
-        return map_of(keys, values)
+        made = map_of(keys, values)
+        check_parts(made)
+        return made
 
     def _optional_part(self, node: AstNode, type_: Type) -> Type:
         inner, is_opt = unwrap_optional(type_)

@@ -30,6 +30,7 @@ from mooring.cel.plan import (
     Frame,
     Qualifier,
     Run,
+    check_cost,
     constant,
     is_key,
     selection,
@@ -62,8 +63,16 @@ class _Compiler:
     def __init__(self) -> None:
         self.size = WORK + 1
         self._scopes: list[dict[str, Run]] = [{"device": _slot(DEVICE)}]
+        self._plans: dict[int, Compiled] = {}
 
     def plan(self, node: AstNode) -> Compiled:
+        """How to evaluate a node; a node at two places is compiled once, as its scope is one."""
+        found = self._plans.get(id(node))
+        if found is None:
+            found = self._plans[id(node)] = self._plan(node)
+        return found
+
+    def _plan(self, node: AstNode) -> Compiled:
         if isinstance(node, Literal):
             return constant(node.value)
         if isinstance(node, Ident):
@@ -287,6 +296,7 @@ def _conditional(plans: list[Compiled]) -> Compiled:
 
     def choose(frame: Frame) -> Value:
         value = condition(frame)
+        check_cost(frame)
         if value is True:
             return if_true(frame)
         if value is False:

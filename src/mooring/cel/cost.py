@@ -12,6 +12,7 @@ from mooring.cel.libraries.network import Cidr, Ip
 from mooring.cel.libraries.quantities import CelQuantity
 from mooring.cel.libraries.semver import Version
 from mooring.cel.libraries.urls import Url
+from mooring.cel.limits import Effort
 from mooring.cel.values import MISSING, CelMap, Optional, Value
 
 #: What one evaluation may cost.
@@ -46,16 +47,20 @@ def _tenths(size: int) -> int:
     return -(-size // 10)
 
 
-def _traversal(value: Value) -> int:
+def _traversal(value: Value, effort: Effort) -> int:
+    effort.spend(1)
     kind = type(value)
     if kind is str:
         return len(value.encode("utf-8", "surrogatepass")) // 10
     if kind is bytes:
         return len(value) // 10
     if kind is list:
-        return sum(map(_traversal, value))
+        return sum(_traversal(one, effort) for one in value)
     if kind is CelMap:
-        return sum(_traversal(key) + _traversal(value.find(key)) for key in value.key_values())
+        return sum(
+            _traversal(key, effort) + _traversal(value.find(key), effort)
+            for key in value.key_values()
+        )
     return 1
 
 
@@ -99,6 +104,9 @@ def _of_output(_args: tuple[Value, ...], result: Value) -> int:
     return _allocated(1, _size(result))
 
 
+_OF_JOINED: Final[CallCost] = lambda _, result: _tenths(_size(result) * 2)  # noqa: E731
+
+
 def _sets(factor: int) -> CallCost:
     return lambda args, _result: 1 + _size(args[0]) * _size(args[1]) * factor
 
@@ -115,13 +123,13 @@ _BY_OVERLOAD: Final[dict[str, CallCost]] = {
     "list_sets_intersects_list": _sets(1),
     "list_sets_equivalent_list": _sets(2),
 }
-_EXTREMES: Final[CallCost] = lambda args, _: _traversal(args[0])  # noqa: E731
+_EXTREMES: Final[CallCost] = lambda args, _: _traversal(args[0], Effort())  # noqa: E731
 #: By the name of a function.
 _BY_FUNCTION: Final[dict[str, CallCost]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _EXTREMES),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _first()),
     **dict.fromkeys(("replace", "split"), _first(2)),
-    "join": lambda _, result: _tenths(_size(result) * 2),
+    "join": _OF_JOINED,
     **dict.fromkeys(("find", "findAll"), lambda a, _: _regex(_size(a[0]), _size(a[1]))),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "ip"), _first()),
     "ip.isCanonical": _first(2),
@@ -171,6 +179,11 @@ def call_cost(function: str, overload: str) -> CallCost:
         parsed = overload == "cidr_contains_cidr_string"
         return lambda args, _: _contains_cidr(args, parsed=parsed)
     return _BY_FUNCTION.get(function) or _CORE.get(overload, _ONE)
+
+
+def is_of_result(cost: CallCost) -> bool:
+    """Whether the result of a call decides what it costs, and not its arguments alone."""
+    return cost is _of_output or cost is _OF_JOINED
 
 
 def is_one(cost: CallCost) -> bool:

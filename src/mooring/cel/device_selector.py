@@ -25,7 +25,7 @@ from mooring.cel.libraries.quantities import CelQuantity, from_model, quantity_v
 from mooring.cel.libraries.semver import Version
 from mooring.cel.parser import ParseError, parse
 from mooring.cel.plan import COST, Run, check_cost
-from mooring.cel.types import ANY, BOOL
+from mooring.cel.types import ANY, BOOL, TypeSizeError
 from mooring.cel.validators import validate
 from mooring.cel.values import CelMap, Value, type_name
 from mooring.model.quantity import Quantity
@@ -159,15 +159,29 @@ class CompiledSelector:
             raise CelCompileError(self.error or "")
         if device.problem:
             raise CelRuntimeError(device.problem)
+        try:
+            return self._evaluated(self._run, device)
+        except RecursionError:
+            pass
+        try:
+            with _deep_recursion():
+                return self._evaluated(self._run, device)
+        except RecursionError as error:
+            raise CelRuntimeError("the expression is nested too deeply") from error
+
+    def _evaluated(self, run: Run, device: DeviceInput) -> tuple[bool, int]:
         frame = self._blank.copy()
         frame[:3] = 0, device.root, 0
         try:
-            value = self._run(frame)
+            value = run(frame)
         except CelValueError:
             check_cost(frame)
             raise
-        except RecursionError as error:
-            raise CelRuntimeError("the expression is nested too deeply") from error
+        except (CelRuntimeError, RecursionError):
+            raise
+        except Exception as error:
+            # An expression is somebody else's text: whatever it does, others must not suffer.
+            raise CelRuntimeError(f"internal error: {error}") from error
         check_cost(frame)
         if type(value) is not bool:
             kind = type_name(value)
@@ -216,6 +230,13 @@ def _compile(expression: str) -> tuple[Run, int]:
     except RecursionError as error:
         problem = Issue(0, "the expression is nested too deeply")
         raise _failed(expression, [problem]) from error
+    except TypeSizeError as error:
+        problem = Issue(0, "the types of the expression are too large")
+        raise _failed(expression, [problem]) from error
+    except CelCompileError:
+        raise
+    except Exception as error:
+        raise _failed(expression, [Issue(0, f"internal error: {error}")]) from error
 
 
 def _failed(expression: str, issues: list[Issue]) -> CelCompileError:

@@ -5,9 +5,10 @@ numbers; other types are never equal, but comparing a Kubernetes type with anoth
 """
 
 import math
+from itertools import repeat
 
 from mooring.cel.errors import CelValueError
-from mooring.cel.limits import check_size
+from mooring.cel.limits import Effort
 from mooring.cel.values import (
     MISSING,
     CelDuration,
@@ -21,13 +22,21 @@ from mooring.cel.values import (
 )
 
 NO_OVERLOAD = "no such overload"
+#: An entry of a map takes as long to compare as so many elements of a list.
+_MAP_ENTRY = 5
 
 
-def equal(first: Value, second: Value) -> bool:
+def equal(first: Value, second: Value, effort: Effort | None = None) -> bool:
     """Whether two values are equal.
+
+    Args:
+        first: a value.
+        second: another one.
+        effort: counts the comparisons of what lists and maps hold.
 
     Raises:
         CelValueError: the first is of a Kubernetes type and the second is not.
+        CelCostError: they hold too much.
     """
     kind = type(first)
     if kind is str:
@@ -43,9 +52,9 @@ def equal(first: Value, second: Value) -> bool:
     if kind is bytes:
         return type(second) is bytes and first == second
     if kind is list:
-        return type(second) is list and _equal_lists(first, second)
+        return type(second) is list and _equal_lists(first, second, effort or Effort())
     if kind is CelMap:
-        return type(second) is CelMap and _equal_maps(first, second)
+        return type(second) is CelMap and _equal_maps(first, second, effort or Effort())
     if isinstance(first, CelDuration):
         return isinstance(second, CelDuration) and first.nanos == second.nanos
     if isinstance(first, Timestamp):
@@ -53,14 +62,20 @@ def equal(first: Value, second: Value) -> bool:
     if kind is TypeValue:
         return type(second) is TypeValue and first.name == second.name
     if kind is Optional:
-        return type(second) is Optional and _equal_optionals(first, second)
+        return type(second) is Optional and _equal_optionals(first, second, effort)
     return _foreign(first, second)
 
 
-def same(first: Value, second: Value) -> bool:
+def different(first: Value, second: Value, effort: Effort | None = None) -> bool:
+    """The operator ``!=``."""
+    # parity v1.36.4: an error is not "equal"
+    return not same(first, second, effort)
+
+
+def same(first: Value, second: Value, effort: Effort | None = None) -> bool:
     """Whether two values are equal, where an error counts as different."""
     try:
-        return equal(first, second)
+        return equal(first, second, effort)
     except CelValueError:
         return False
 
@@ -77,43 +92,35 @@ def _nan(value: Value) -> bool:
     return type(value) is float and math.isnan(value)
 
 
-def _not_different(first: Value, second: Value) -> bool:
+def _not_different(first: Value, second: Value, effort: Effort) -> bool:
     try:
-        return equal(first, second)
+        return equal(first, second, effort)
     except CelValueError:
         return True
 
 
-def _weight(value: Value) -> int:
-    """How many values a value consists of."""
-    if type(value) is list:
-        total = len(value)
-        for element in value if total and type(value[0]) in (list, CelMap) else ():
-            total += _weight(element)
-            check_size(total)
-        return total
-    return len(value.entries) if type(value) is CelMap else 1
+def _equal_lists(first: list[Value], second: list[Value], effort: Effort) -> bool:
+    if len(first) != len(second):
+        return False
+    effort.spend(len(first))
+    return all(map(_not_different, first, second, repeat(effort)))
 
 
-def _equal_lists(first: list[Value], second: list[Value]) -> bool:
-    check_size(_weight(first))
-    return len(first) == len(second) and all(map(_not_different, first, second))
-
-
-def _equal_maps(first: CelMap, second: CelMap) -> bool:
+def _equal_maps(first: CelMap, second: CelMap, effort: Effort) -> bool:
     if len(first.entries) != len(second.entries):
         return False
+    effort.spend(_MAP_ENTRY * len(first.entries))
     for key in first.key_values():
         other = second.find(key)
-        if other is MISSING or not _not_different(first.find(key), other):
+        if other is MISSING or not _not_different(first.find(key), other, effort):
             return False
     return True
 
 
-def _equal_optionals(first: Optional, second: Optional) -> bool:
+def _equal_optionals(first: Optional, second: Optional, effort: Effort | None) -> bool:
     if first.value is MISSING or second.value is MISSING:
         return first.value is second.value
-    return equal(first.value, second.value)
+    return equal(first.value, second.value, effort)
 
 
 def number_order(first: int | float, second: int | float) -> int:

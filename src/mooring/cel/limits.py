@@ -10,6 +10,8 @@ from mooring.cel.errors import CelCostError
 
 MAX_ELEMENTS: Final = 1_000_000
 MAX_CHARACTERS: Final = 10_000_000
+#: So many comparisons one call may make of what is in lists and maps.
+MAX_COMPARISONS: Final = 1_000_000
 COST_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
 
 
@@ -24,6 +26,30 @@ class Bounds(NamedTuple):
 
     def __contains__(self, number: object) -> bool:
         return isinstance(number, int) and self.low <= number < self.high
+
+
+class Effort:
+    """Counts steps of work of one call, where a small expression can make much of it.
+
+    Attributes:
+        spent: the steps so far.
+    """
+
+    __slots__ = ("_most", "spent")
+
+    def __init__(self, most: int = MAX_COMPARISONS) -> None:
+        self.spent = 0
+        self._most = most
+
+    def spend(self, steps: int) -> None:
+        """Count steps.
+
+        Raises:
+            CelCostError: these are too many.
+        """
+        self.spent += steps
+        if self.spent > self._most:
+            raise CelCostError(COST_EXCEEDED)
 
 
 def check_size(elements: int) -> None:

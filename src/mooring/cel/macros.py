@@ -15,7 +15,6 @@ from mooring.cel.ast import (
     Literal,
     MapNode,
     Select,
-    copy,
 )
 from mooring.cel.errors import Issue
 
@@ -172,7 +171,7 @@ def _opt_map(flat: bool) -> Callable[[int, AstNode, list[AstNode]], AstNode]:
         variable = args[0]
         if not isinstance(variable, Ident):
             raise MacroError(variable.pos, f"{name}() variable name must be a simple identifier")
-        value = Call(pos, "value", copy(target), [])
+        value = Call(pos, "value", target, [])
         body = bind(pos, variable.name, value, args[1])
         if not flat:
             body = _call(pos, "optional.of", body)

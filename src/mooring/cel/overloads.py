@@ -23,6 +23,7 @@ class Overload(NamedTuple):
         call: the implementation; raises CelValueError.
         is_method: whether it is called on its first argument.
         is_guarded: whether arguments of other types are an error before `call` sees them.
+        compares: whether `call` takes an `Effort`, too, because it compares lists and maps.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Overload(NamedTuple):
     call: Callable[..., Value]
     is_method: bool = False
     is_guarded: bool = True
+    compares: bool = False
 
 
 def function(id_: str, args: list[Type], result: Type, call: Callable[..., Value]) -> Overload:
@@ -46,3 +48,8 @@ def method(id_: str, args: list[Type], result: Type, call: Callable[..., Value])
 def unguarded(overload: Overload) -> Overload:
     """The overload, whose implementation looks at the types of its arguments itself."""
     return overload._replace(is_guarded=False)
+
+
+def comparing(overload: Overload) -> Overload:
+    """The overload, whose implementation counts its comparisons."""
+    return overload._replace(compares=True)

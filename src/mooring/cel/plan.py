@@ -92,7 +92,7 @@ def charge(frame: Frame, work: int) -> None:
         raise CelCostError(COST_EXCEEDED)
 
 
-_MAX_WORK: Final = 5_000_000
+_MAX_WORK: Final = 2_000_000
 
 
 def _path(base: Run, qualifiers: tuple[Qualifier, ...], own_cost: int) -> Run:

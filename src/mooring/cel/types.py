@@ -98,6 +98,34 @@ def is_dyn_or_error(type_: Type) -> bool:
     return type_.kind in ("dyn", "any", "error")
 
 
+class TypeSizeError(Exception):
+    """The types of an expression are too large, or take too long to compare.
+
+    A map whose keys and values have the same type doubles it, so that a short expression can have
+    a type that no machine can hold.
+    """
+
+
+#: So many parts a type may have.
+_MAX_PARTS: Final = 2000
+#: So many parts of types may be looked at for one expression.
+_MAX_STEPS: Final = 2_000_000
+
+
+def check_parts(type_: Type) -> None:
+    """Refuse a type that is too large.
+
+    Raises:
+        TypeSizeError: it is.
+    """
+    stack, n_parts = [type_], 0
+    while stack:
+        n_parts += 1
+        if n_parts > _MAX_PARTS:
+            raise TypeSizeError
+        stack.extend(stack.pop().params)
+
+
 _NULLABLE: Final = frozenset({"opaque", "struct", "any", "duration", "timestamp", "null"})
 
 
@@ -107,6 +135,7 @@ class TypeBindings:
     def __init__(self) -> None:
         self._bound: dict[str, Type] = {}
         self._log: list[tuple[str, Type | None]] = []
+        self._n_steps = 0
 
     def assignable(self, first: Type, second: Type) -> bool:
         """Whether the types fit; binds parameters if so, else leaves them as they were."""
@@ -127,22 +156,39 @@ class TypeBindings:
         return False
 
     def substitute(self, type_: Type, *, free_is_dyn: bool = False) -> Type:
-        """The type with its parameters replaced by what they stand for."""
+        """The type with its parameters replaced by what they stand for.
+
+        Raises:
+            TypeSizeError: it would be too large.
+        """
+        substituted = self._substitute(type_, free_is_dyn=free_is_dyn)
+        if substituted.params:
+            check_parts(substituted)
+        return substituted
+
+    def _substitute(self, type_: Type, *, free_is_dyn: bool) -> Type:
+        self._step()
         if type_.kind == "param":
             bound = self._bound.get(type_.name)
             if bound is not None:
-                return self.substitute(bound, free_is_dyn=free_is_dyn)
+                return self._substitute(bound, free_is_dyn=free_is_dyn)
             return DYN if free_is_dyn else type_
         if type_.params:
-            params = tuple(self.substitute(p, free_is_dyn=free_is_dyn) for p in type_.params)
+            params = tuple(self._substitute(p, free_is_dyn=free_is_dyn) for p in type_.params)
             return Type(type_.kind, type_.name, params)
         return type_
+
+    def _step(self) -> None:
+        self._n_steps += 1
+        if self._n_steps > _MAX_STEPS:
+            raise TypeSizeError
 
     def _bind(self, parameter: Type, type_: Type) -> None:
         self._log.append((parameter.name, self._bound.get(parameter.name)))
         self._bound[parameter.name] = type_
 
     def _fits(self, first: Type, second: Type) -> bool:
+        self._step()
         if second.kind == "param":
             valid, bound = self._fits_parameter(first, second)
             if valid or bound:
@@ -186,6 +232,7 @@ class TypeBindings:
         return False, False
 
     def _absent(self, parameter: Type, within: Type) -> bool:
+        self._step()
         if parameter == within:
             return False
         if within.kind == "param":

@@ -32,8 +32,12 @@ def validate(root: AstNode) -> list[Issue]:
 def _walk(root: AstNode) -> Iterator[tuple[AstNode, bool]]:
     """All nodes, and whether each is below a call of ``format``."""
     stack = [(root, False)]
+    seen: set[tuple[int, bool]] = set()
     while stack:
         node, in_format = stack.pop()
+        if (id(node), in_format) in seen:
+            continue
+        seen.add((id(node), in_format))
         yield node, in_format
         below = in_format or (isinstance(node, Call) and node.function == "format")
         stack.extend((child, below) for child in reversed(children(node)))

@@ -108,7 +108,7 @@ class CelMap:
 
     def key_values(self) -> Iterator[Value]:
         """The keys as values."""
-        return (key[1] if isinstance(key, tuple) else key for key in self.entries)
+        return (_outer_key(key) if isinstance(key, tuple) else key for key in self.entries)
 
 
 _INT: Final = Bounds(-(2**63), 2**63)
@@ -139,7 +139,23 @@ def inner_key(key: Value) -> Hashable:
         return (f"type {key.name}", key)
     if kind is bytes or getattr(kind, "unhashable", False):
         raise CelRuntimeError(f"internal error: hash of unhashable type {type_name(key)}")
+    if kind is list:
+        return ("list", _ListKey(key))
     return ("object", key)
+
+
+def _outer_key(key: tuple[str, Value]) -> Value:
+    """The value that a key stands for."""
+    return key[1].value if key[0] == "list" else key[1]
+
+
+class _ListKey:
+    """A list as a key: it equals no other list, as in Kubernetes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: list[Value]) -> None:
+        self.value = value
 
 
 class DurationKey(CelDuration):

@@ -1,11 +1,15 @@
 """Selectors of devices: what they say of a device, and what they say of themselves if wrong."""
 
+import inspect
+import sys
+
 import pytest
 
 from mooring.cel.device_selector import (
     CelCompileError,
     CelCostError,
     CelRuntimeError,
+    CompiledSelector,
     DeviceInput,
     InvalidAttribute,
     Version,
@@ -137,10 +141,38 @@ for depth in range(7):
     NESTED = f"{LOOP}.all(x{depth}, {NESTED})"
 
 
+def doubled(times: int, step: str, first: str, last: str) -> str:
+    """An expression whose variables follow each other: P is the one before, V the last one."""
+    expression = last.replace("V", f"v{times}")
+    for number in range(times, 0, -1):
+        made = step.replace("P", f"v{number - 1}")
+        expression = f"cel.bind(v{number}, {made}, {expression})"
+    return f"cel.bind(v0, {first}, {expression})"
+
+
 @pytest.mark.parametrize(
     "expression",
     [
         NESTED,
+        doubled(40, "P + P", "'ab'", "size(V) > 0"),
+        doubled(40, "P + P", "b'ab'", "size(V) > 0"),
+        doubled(40, "P + P", "[1]", "size(V) > 0"),
+        doubled(40, "[P, P]", "[1]", "V == V"),
+        doubled(40, "[P, P]", "[1]", "V != V"),
+        doubled(40, "[dyn(1), dyn(P), dyn(P)]", "[dyn(1)]", "V == V"),
+        doubled(40, "{1: P, 2: P}", "{1: 1}", "V == V"),
+        doubled(40, "[P, P]", "[1]", "V in [V]"),
+        doubled(40, "[P, P]", "[1]", "[V].indexOf(V) == 0"),
+        doubled(40, "[P, P]", "[1]", "sets.contains([V], [V])"),
+        doubled(40, "[P, P]", "[1]", "[V, V].distinct().size() == 1"),
+        doubled(40, "[P, P]", "[1]", "'%s'.format([V]) == ''"),
+        doubled(40, "{1: P, 2: P}", "{1: 1}", "'%s'.format([V]) == ''"),
+        doubled(40, "'%s%s'.format([P, P])", "'ab'", "size(V) > 0"),
+        doubled(16, "P + P", "'(a|b)'", "'b'.matches(V)"),
+        doubled(16, "[P, P]", "[1]", "lists.range(99).exists(i, V != V)"),
+        "optional.of(1)" + ".optMap(x, x)" * 100 + ".hasValue()",
+        "sets.contains(lists.range(30000), lists.range(30000).reverse())",
+        "lists.range(90000).distinct().size() > 0",
         "lists.range(1000000000).size() > 0",
         "lists.range(100000).map(x, lists.range(100000)).size() > 0",
         "cel.bind(a, lists.range(90000), lists.range(1000).all(x, size(a + a) > 0))",
@@ -168,6 +200,10 @@ def test_what_costs_too_much_is_stopped(expression: str) -> None:
         "'a'.matches('" + "(" * 3_000 + ")" * 3_000 + "')",
         "'a'.matches('((a{100}){100}){100}')",
         "1" * 10_000 + " == 1",
+        doubled(40, "{P: P}", "1", "V == {}"),
+        doubled(40, "[{}, {P: P}]", "[]", "V == []"),
+        doubled(40, "[{}, {P: P}][0]", "{}", "V == {}"),
+        doubled(40, "true ? {} : {P: P}", "{}", "V == {}"),
     ],
 )
 def test_hostile_expressions_are_rejected(expression: str) -> None:
@@ -181,3 +217,45 @@ def test_no_pattern_makes_matching_explode(pattern: str) -> None:
     text = "a" * 64 + "!"
     assert compile_selector(f"'{text}'.matches('{pattern}') || true").matches(device())
     assert compile_selector(f"'{text}'.find('{pattern}').size() >= 0").matches(device())
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "optional.of(1)" + ".optMap(x, x + 1)" * 10 + " == optional.of(11)",
+        "{[1]: 1}.map(key, key) == [[1]]",
+        "!([1] in {[1]: 1})",
+        "!(dyn([1]) in [1, 2])",
+        "cel.bind(one, [1], {one: 1} != {one: 2})",
+    ],
+)
+def test_unusual_expressions_that_hold(expression: str) -> None:
+    assert compile_selector(expression).matches(device())
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "!(" * 240 + "device.driver != ''" + ")" * 240,
+        "1 + (" * 120 + "size(device.driver)" + ")" * 120 + " > 0",
+        "device.driver == '' || (" * 200 + "true" + ")" * 200,
+        "".join(f"[1].all(v{n}, " for n in range(100)) + "true" + ")" * 100,
+    ],
+)
+@pytest.mark.parametrize("frames", [0, 900])
+def test_nested_expressions_work_wherever_they_are_called(expression: str, frames: int) -> None:
+    selector = compile_selector(expression)
+
+    def called_from(depth: int) -> bool:
+        return called_from(depth - 1) if depth else selector.matches(device())
+
+    free = sys.getrecursionlimit() - len(inspect.stack(0))
+    assert called_from(max(0, frames - 1000 + free - 20))
+
+
+def test_whatever_goes_wrong_is_an_error_of_the_expression() -> None:
+    def divided(_: object) -> float:
+        return 1 / 0
+
+    with pytest.raises(CelRuntimeError, match="internal error: division by zero"):
+        CompiledSelector("x", divided, 3, None).matches(device())

@@ -9,11 +9,13 @@ from typing import Final, NamedTuple
 
 from mooring.cel.errors import CelValueError
 from mooring.cel.libraries.conversions import string_to_double, to_string
-from mooring.cel.limits import check_length
+from mooring.cel.limits import Effort, check_length
 from mooring.cel.values import MISSING, Value, type_name
 
 _DEFAULT_PRECISION: Final = 6
 _MAX_PRECISION: Final = 100_000
+#: So many elements and entries one value may consist of.
+_MAX_MEMBERS: Final = 500_000
 _SUPERSCRIPTS: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SPECIAL_DOUBLES: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
@@ -99,7 +101,7 @@ def format_clause(clause: Clause, value: Value) -> str:
     """
     letter, kind = clause.letter, type_name(value)
     if letter == "s":
-        return _text(value)
+        return _text(value, Effort(_MAX_MEMBERS))
     if kind not in ALLOWED[letter] or (letter in "fe" and not _is_double(value)):
         raise CelValueError(f"error during formatting: {rejection(letter, kind)}")
     if letter == "d":
@@ -165,13 +167,19 @@ def _double(clause: Clause, number: float) -> str:
     return text.rjust(clause.precision) if clause.letter == "e" else text
 
 
-def _text(value: Value) -> str:
+def _text(value: Value, effort: Effort) -> str:
     kind = type_name(value)
     if kind == "list":
-        return f"[{', '.join(map(_member, value))}]"
+        effort.spend(len(value))
+        text = f"[{', '.join([_member(one, effort) for one in value])}]"
+        check_length(len(text))
+        return text
     if kind == "map":
-        pairs = sorted((_key(key), _member(value.find(key))) for key in value.key_values())
-        return "{" + ", ".join(f"{key}:{member}" for key, member in pairs) + "}"
+        effort.spend(len(value.entries))
+        pairs = sorted((_key(key), _member(value.find(key), effort)) for key in value.key_values())
+        text = "{" + ", ".join(f"{key}:{member}" for key, member in pairs) + "}"
+        check_length(len(text))
+        return text
     if value is None:
         return "null"
     if kind not in ALLOWED["s"]:
@@ -186,7 +194,7 @@ def _key(key: Value) -> str:
     return _quoted(key) if kind == "string" else to_string(key)
 
 
-def _member(value: Value) -> str:
+def _member(value: Value, effort: Effort) -> str:
     kind = type_name(value)
     if kind == "string":
         return _quoted(value)
@@ -201,7 +209,7 @@ def _member(value: Value) -> str:
         return f'{kind.rpartition(".")[2].lower()}("{to_string(value)}")'
     if kind not in ALLOWED["s"]:
         raise CelValueError(f"no formatting function for {kind}")
-    return _text(value)
+    return _text(value, effort)
 
 
 _GO_QUOTED: Final = {

@@ -10,8 +10,8 @@ from typing import Final
 from mooring.cel.equality import NO_OVERLOAD, compare, is_comparable, same
 from mooring.cel.errors import CelValueError
 from mooring.cel.libraries.operators import add
-from mooring.cel.limits import check_size
-from mooring.cel.overloads import Functions, Overload, function, method, unguarded
+from mooring.cel.limits import Effort, check_size
+from mooring.cel.overloads import Functions, Overload, comparing, function, method, unguarded
 from mooring.cel.types import (
     BOOL,
     BYTES,
@@ -83,13 +83,13 @@ def _extreme(name: str, worse: int) -> Callable[[list[Value]], Value]:
     return extreme
 
 
-def _index_of(values: list[Value], wanted: Value) -> int:
-    return next((i for i, value in enumerate(values) if same(value, wanted)), -1)
+def _index_of(values: list[Value], wanted: Value, effort: Effort | None = None) -> int:
+    return next((i for i, value in enumerate(values) if same(value, wanted, effort)), -1)
 
 
-def _last_index_of(values: list[Value], wanted: Value) -> int:
+def _last_index_of(values: list[Value], wanted: Value, effort: Effort | None = None) -> int:
     indices = range(len(values) - 1, -1, -1)
-    return next((i for i in indices if same(values[i], wanted)), -1)
+    return next((i for i in indices if same(values[i], wanted, effort)), -1)
 
 
 def _slice(values: list[Value], start: int, end: int) -> list[Value]:
@@ -144,39 +144,39 @@ def _range(end: int) -> list[Value]:
     return list(range(end))
 
 
-def _distinct(values: list[Value]) -> list[Value]:
+def _distinct(values: list[Value], effort: Effort | None = None) -> list[Value]:
     unique: list[Value] = []
     for value in values:
-        if not _contains(unique, value):
+        if not _contains(unique, value, effort):
             unique.append(value)
     return unique
 
 
-def _contains(values: list[Value], wanted: Value) -> bool:
-    return any(same(wanted, value) for value in values)
+def _contains(values: list[Value], wanted: Value, effort: Effort | None = None) -> bool:
+    return any(same(wanted, value, effort) for value in values)
 
 
-def _contains_all(values: list[Value], wanted: list[Value]) -> bool:
-    return all(_contains(values, value) for value in wanted)
+def _contains_all(values: list[Value], wanted: list[Value], effort: Effort | None = None) -> bool:
+    return all(_contains(values, value, effort) for value in wanted)
 
 
-def _intersects(first: list[Value], second: list[Value]) -> bool:
-    return any(_contains(second, value) for value in first)
+def _intersects(first: list[Value], second: list[Value], effort: Effort | None = None) -> bool:
+    return any(_contains(second, value, effort) for value in first)
 
 
-def _equivalent(first: list[Value], second: list[Value]) -> bool:
-    return _contains_all(first, second) and _contains_all(second, first)
+def _equivalent(first: list[Value], second: list[Value], effort: Effort | None = None) -> bool:
+    return _contains_all(first, second, effort) and _contains_all(second, first, effort)
 
 
-def _includes(target: Value, wanted: Value) -> bool:
+def _includes(target: Value, wanted: Value, effort: Effort | None = None) -> bool:
     if type(target) is not list:
-        return same(target, wanted)
+        return same(target, wanted, effort)
     for i, value in enumerate(target):
         if i >= _MAX_INCLUDED:
             raise CelValueError(
                 f"'includes' function cannot be applied to lists longer than {_MAX_INCLUDED} values"
             )
-        if same(value, wanted):
+        if same(value, wanted, effort):
             return True
     return False
 
@@ -201,10 +201,12 @@ FUNCTIONS: Final[Functions] = {
     ],
     "max": _for_comparable("list_{0}_max_{0}", _extreme("max", -1)),
     "min": _for_comparable("list_{0}_min_{0}", _extreme("min", 1)),
-    "indexOf": [method("list_a_index_of_int", [list_of(_A), _A], INT, _index_of)],
-    "lastIndexOf": [method("list_a_last_index_of_int", [list_of(_A), _A], INT, _last_index_of)],
+    "indexOf": [comparing(method("list_a_index_of_int", [list_of(_A), _A], INT, _index_of))],
+    "lastIndexOf": [
+        comparing(method("list_a_last_index_of_int", [list_of(_A), _A], INT, _last_index_of))
+    ],
     # Known to kube-scheduler although the feature it belongs to, DRAListTypeAttributes, is off.
-    "includes": [method("dra_includes_dyn_dyn", [DYN, DYN], BOOL, _includes)],
+    "includes": [comparing(method("dra_includes_dyn_dyn", [DYN, DYN], BOOL, _includes))],
     "slice": [method("list_slice", [_LIST, INT, INT], _LIST, _slice)],
     "flatten": [
         unguarded(method("list_flatten", [list_of(_LIST)], _LIST, _flatten)),
@@ -225,8 +227,11 @@ FUNCTIONS: Final[Functions] = {
     ],
     "lists.range": [function("lists_range", [INT], list_of(INT), _range)],
     "reverse": [method("list_reverse", [_LIST], _LIST, lambda values: values[::-1])],
-    "distinct": [method("list_distinct", [_LIST], _LIST, _distinct)],
-    "sets.contains": [function("list_sets_contains_list", [_LIST, _LIST], BOOL, _contains_all)],
-    "sets.equivalent": [function("list_sets_equivalent_list", [_LIST, _LIST], BOOL, _equivalent)],
-    "sets.intersects": [function("list_sets_intersects_list", [_LIST, _LIST], BOOL, _intersects)],
+    "distinct": [comparing(method("list_distinct", [_LIST], _LIST, _distinct))],
+    **{
+        f"sets.{name}": [comparing(function(f"list_sets_{name}_list", [_LIST, _LIST], BOOL, call))]
+        for name, call in (
+            ("contains", _contains_all), ("equivalent", _equivalent), ("intersects", _intersects)
+        )
+    },
 }  # fmt: skip

@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from mooring.cel.equality import NO_OVERLOAD, compare, equal, same
+from mooring.cel.equality import NO_OVERLOAD, compare, different, equal, same
 from mooring.cel.errors import CelValueError
 from mooring.cel.libraries.times import duration, timestamp
-from mooring.cel.limits import Bounds, check_size
-from mooring.cel.overloads import Functions, Overload, function, method, unguarded
+from mooring.cel.limits import Bounds, Effort, check_length, check_size
+from mooring.cel.overloads import Functions, Overload, comparing, function, method, unguarded
 from mooring.cel.types import (
     BOOL,
     BYTES,
@@ -63,7 +63,10 @@ def add(first: Value, second: Value) -> Value:
         if kind is list:
             check_size(len(first) + len(second))
             return first + second
-        if kind in (float, str, bytes):
+        if kind is float:
+            return first + second
+        if kind in (str, bytes):
+            check_length(len(first) + len(second))
             return first + second
     if isinstance(first, CelDuration):
         if isinstance(second, CelDuration):
@@ -153,12 +156,12 @@ def negation(value: Value) -> bool:
     return not value
 
 
-def contained(value: Value, container: Value) -> bool:
+def contained(value: Value, container: Value, effort: Effort | None = None) -> bool:
     """The operator ``in``."""
     if type(container) is CelMap:
         return container.contains(value)
     if type(container) is list:
-        return any(same(value, element) for element in container)
+        return any(same(value, element, effort) for element in container)
     raise _no_overload()
 
 
@@ -275,8 +278,8 @@ FUNCTIONS: Final[Functions] = {
     "_||_": [function("logical_or", [BOOL, BOOL], BOOL, _never)],
     "!_": [unguarded(function("logical_not", [BOOL], BOOL, negation))],
     "@not_strictly_false": [function("not_strictly_false", [BOOL], BOOL, _never)],
-    "_==_": [unguarded(function("equals", [_A, _A], BOOL, equal))],
-    "_!=_": [unguarded(function("not_equals", [_A, _A], BOOL, _never))],
+    "_==_": [comparing(unguarded(function("equals", [_A, _A], BOOL, equal)))],
+    "_!=_": [comparing(unguarded(function("not_equals", [_A, _A], BOOL, different)))],
     "_+_": _binary(add, {
         "add_bytes": (BYTES, BYTES, BYTES),
         "add_double": (DOUBLE, DOUBLE, DOUBLE),
@@ -318,10 +321,10 @@ FUNCTIONS: Final[Functions] = {
     "_<=_": _ordering("less_equals", lambda order: order <= 0),
     "_>_": _ordering("greater", lambda order: order > 0),
     "_>=_": _ordering("greater_equals", lambda order: order >= 0),
-    "@in": _binary(contained, {
+    "@in": [comparing(one) for one in _binary(contained, {
         "in_list": (_A, _LIST, BOOL),
         "in_map": (_A, _MAP, BOOL),
-    }),
+    })],
     "_[_]": _binary(select, {
         "index_list": (_LIST, INT, _A),
         "index_map": (_MAP, _A, _B),

@@ -67,7 +67,8 @@ class Allocator:
         Raises:
             AllocationError: a claim, class, selector or pool is wrong.
         """
-        devices = NodeDevices(node, self._inventory.pools(node), self._selectors, self._state)
+        pools = self._inventory.pools(node)
+        devices = NodeDevices(node, pools, self._selectors, self._state, self._check_time)
         for claim in self._claims:
             _check(claim, devices)
         search = AllocationSearch(self._claims, devices, self._available, self._check_time)

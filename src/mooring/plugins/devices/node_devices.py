@@ -7,7 +7,7 @@ make up "all" devices.
 # parity v1.36.4: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
 # validateDeviceRequest, isSelectable
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mooring.model.node import Node
 from mooring.plugins.devices.allocated_state import AllocatedState
@@ -21,17 +21,30 @@ from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, 
 class NodeDevices:
     """The devices of the pools that a node sees.
 
+    Args:
+        node: the node.
+        pools: these pools.
+        selectors: which devices match.
+        state: what is in use.
+        check_time: called now and then; it raises an error if the search takes too long.
+
     Attributes:
         state: what is in use.
     """
 
     def __init__(
-        self, node: Node, pools: Sequence[Pool], selectors: DeviceSelectors, state: AllocatedState
+        self,
+        node: Node,
+        pools: Sequence[Pool],
+        selectors: DeviceSelectors,
+        state: AllocatedState,
+        check_time: Callable[[], object],
     ) -> None:
         self.state = state
         self._node = node
         self._pools = pools
         self._selectors = selectors
+        self._check_time = check_time
         self._by_id: dict[PoolID, Pool] = {}
         self._matching: dict[Selection, list[DeviceCandidate]] = {}
         self._all: dict[int, list[DeviceCandidate]] = {}
@@ -69,7 +82,7 @@ class NodeDevices:
     def _extend(self, found: list[DeviceCandidate], pool: Pool, selection: Selection) -> None:
         """Add the devices of a pool that match, and those for which a selector fails."""
         for one in pool.slices:
-            matching = self._selectors.candidates(one, selection)
+            matching = self._selectors.candidates(one, selection, self._check_time)
             if one.spec.per_device_node_selection:
                 matching = [
                     candidate

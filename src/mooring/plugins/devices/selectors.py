@@ -26,6 +26,7 @@ Compile = Callable[[str], Matches]
 #: So many expressions and so many slices' answers are remembered.
 _MOST_EXPRESSIONS: Final = 4096
 _MOST_ANSWERS: Final = 65_536
+_MOST_BEGUN: Final = 64
 
 
 class SelectorFailure(NamedTuple):
@@ -62,17 +63,39 @@ class DeviceSelectors:
         self._answers: LruCache[tuple[PreparedSlice, Selection], list[DeviceCandidate]] = LruCache(
             _MOST_ANSWERS
         )
+        #: Candidates among the first devices of a slice, and how many of them were asked about.
+        self._begun: LruCache[
+            tuple[PreparedSlice, Selection], tuple[tuple[DeviceCandidate, ...], int]
+        ] = LruCache(_MOST_BEGUN)
 
-    def candidates(self, one: PreparedSlice, selection: Selection) -> list[DeviceCandidate]:
-        """The devices of a slice that match all expressions, in the order of the slice."""
+    def candidates(
+        self,
+        one: PreparedSlice,
+        selection: Selection,
+        check_time: Callable[[], object] = lambda: None,
+    ) -> list[DeviceCandidate]:
+        """The devices of a slice that match all expressions, in the order of the slice.
+
+        Args:
+            one: the slice.
+            selection: the expressions.
+            check_time: called before each device is asked about; if it raises an error, who asks
+                next goes on where this one stopped.
+        """
         key = (one, selection)
         found = self._answers.get(key)
         if found is None:
-            found = [
-                DeviceCandidate(device, answer)
-                for device in one.devices
-                if (answer := self._answer(device, selection)) is not False
-            ]
+            begun, n_asked = self._begun.get(key) or ((), 0)
+            found = list(begun)
+            for number, device in enumerate(one.devices[n_asked:], n_asked):
+                try:
+                    check_time()
+                except MooringError:
+                    self._begun.put(key, (tuple(found), number))
+                    raise
+                answer = self._answer(device, selection)
+                if answer is not False:
+                    found.append(DeviceCandidate(device, answer))
             self._answers.put(key, found)
         return found
 

@@ -234,6 +234,29 @@ class TestClaims:
             "Error", "node a: timed out trying to allocate devices"
         )  # fmt: skip
 
+    def test_selectors_that_take_too_long_end_the_attempt_on_all_nodes(self) -> None:
+        slow = {
+            "metadata": {"name": DRIVER},
+            "spec": {"selectors": [{"cel": {"expression": "device.driver != ''"}}]},
+        }
+        names = [f"d-{number}" for number in range(8)]
+        cluster = cluster_of(
+            make_node("a"), make_node("b"), DeviceClass.from_dict(slow), claim("mine"),
+            published("a", *names), published("b", *names),
+        )  # fmt: skip
+        clock = iter(range(NOW_NS, NOW_NS + 10**15, 2 * 10**9))
+        runtime = Runtime(cluster, now_ns=lambda: next(clock))
+        plugin = describe_plugin(DynamicResources).make({}, runtime, "args")
+        assert isinstance(plugin, DynamicResources)
+        verdicts = filtered(plugin, cluster, claiming("mine"))
+        timed_out = "node a: timed out trying to allocate devices"
+        assert [(one.code, one.reason) for one in verdicts.values()] == [("Error", timed_out)] * 2
+        # The next attempt goes on where this one stopped, until node b needs too long.
+        second = filtered(plugin, cluster, claiming("mine"))
+        assert second["a"].accepted
+        assert second["b"].reason == "node b: timed out trying to allocate devices"
+        assert all(one.accepted for one in filtered(plugin, cluster, claiming("mine")).values())
+
 
 class TestReservation:
     def test_the_devices_of_a_chosen_node_are_in_use_until_they_are_given_back(self) -> None:
