@@ -218,7 +218,7 @@ class LongStory:
         ]  # fmt: skip
 
     def _rare(self) -> None:
-        rare: list[Callable[[], None]] = [
+        rare: list[Callable[[], object]] = [
             self._add_node, self._remove_node, self._recreate_node, self._change_object,
             self._change_object, self._change_devices, self._change_devices,
             self._remove_object, self._namespace_labels, self._forget_answers,

@@ -58,7 +58,8 @@ def test_an_address_that_does_not_answer_holds_up_no_request(loop_factory: Any) 
         with silent_port() as silent:
             async with asyncio.timeout(60), scripted_server() as server:
                 pool = ConnectionPool(server.address, 2, 30.0)
-                pool._loop = Resolving(pool._loop, addresses(silent, 1, silent, server.port))
+                resolving: Any = Resolving(pool._loop, addresses(silent, 1, silent, server.port))
+                pool._loop = resolving
                 started = asyncio.get_running_loop().time()
                 reply = await pool.send(server.request(b"x"), None, 30.0)
                 assert reply.body == b"ok"
@@ -88,7 +89,7 @@ def test_nothing_is_left_open_of_what_was_not_taken() -> None:
     async def main() -> None:
         made: list[socket.socket] = []
 
-        async def connect(one: socket.socket, where: object) -> None:
+        async def connect(one: socket.socket, where: Any) -> None:
             made.append(one)
             await asyncio.get_running_loop().sock_connect(one, where)
 
