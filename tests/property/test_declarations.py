@@ -234,7 +234,8 @@ class ForgetsScores(NodeResourcesFit):
     """Signs what decides the filter only."""
 
     def sign(self, pod: Pod) -> Any:
-        return super().sign(pod)[0]
+        signed = super().sign(pod)
+        return signed and signed[0]
 
 
 class ForgetsContainers(ImageLocality):

@@ -120,6 +120,8 @@ class LongStory:
         self.gone: list[str] = []
         self.pods: dict[str, Json] = {}
         self.others: dict[tuple[str, str], Json] = {}
+        #: A fork of the cluster, or what the cluster was forked from.
+        self._other: Cluster | None = None
         #: The assumed pods as they are without a node.
         self.assumed: dict[str, Json] = {}
         for _ in range(nodes):
@@ -212,15 +214,15 @@ class LongStory:
             self._remove_pod, self._remove_pod, self._remove_pod, self._confirm, self._confirm,
             self._forget, self._bind_elsewhere, self._update_pod, self._update_pod,
             self._foreign_pod, self._foreign_pod, self._heartbeat, self._change_node,
-            self._change_node, self._rare,
+            self._change_node, self._rare, self._change_other,
         ]  # fmt: skip
 
     def _rare(self) -> None:
-        rare: list[Callable[[], None]] = [
+        rare: list[Callable[[], object]] = [
             self._add_node, self._remove_node, self._recreate_node, self._change_object,
             self._change_object, self._change_devices, self._change_devices,
             self._remove_object, self._namespace_labels, self._forget_answers,
-            self._change_fork, self._new_nomination, self._end_nominations,
+            self._fork, self._new_nomination, self._end_nominations,
         ]  # fmt: skip
         if self.chance.random() < 0.5:
             self.chance.choice(rare)()
@@ -420,15 +422,29 @@ class LongStory:
         else:
             self.cluster.forget_remembered()
 
-    def _change_fork(self) -> None:
-        """What happens to a fork is no concern of this cluster."""
+    def _fork(self) -> None:
+        """One of two goes on; what happens to the other one is no concern of it."""
         fork = self.cluster.fork()
-        key = self._any(self.pods)
-        if key is not None:
-            fork.remove(made(self.pods[key]))
-        name = self.chance.choice(list(self.nodes))
-        fork.put(made(on_node(self._new_pod(self.chance.choice(self.templates)), name)))
-        fork.remove_node(self.chance.choice(list(self.nodes)))
+        if self.chance.random() < 0.5:
+            self._other = fork
+            return
+        self._other, self.cluster = self.cluster, fork
+        self.runtime = runtime_with(fork, self._profile)
+
+    def _change_other(self) -> None:
+        other = self._other
+        if other is None:
+            return
+        pods = other.all_pods()
+        if pods:
+            other.remove(self.chance.choice(pods))
+        names = list(other.nodes)
+        body = self._new_pod(self.chance.choice(self.templates))
+        other.put(made(on_node(body, self.chance.choice(names))))
+        node = self._random_node(self.chance.choice(names))
+        other.put(Node.from_dict(node))
+        if len(names) > 3 and self.chance.random() < 0.3:
+            other.remove_node(self.chance.choice(names))
 
     def _new_nomination(self) -> None:
         body = self._new_pod(self.chance.choice(self.templates))

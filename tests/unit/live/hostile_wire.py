@@ -62,7 +62,8 @@ class HostileWire:
         self._chance = random.Random(seed)
         self._likely = likely
         self._faults = faults
-        self._tls, self._authority = tls or (None, b"")
+        self._tls = tls[0] if tls is not None else None
+        self._authority = tls[1] if tls is not None else b""
         self._port = 0
 
     @property

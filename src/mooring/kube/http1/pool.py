@@ -15,6 +15,7 @@ from os import strerror
 from typing import Final
 
 from mooring.kube.http1.connection import MOST_BYTES, ApiConnection, ApiReply
+from mooring.kube.http1.dialing import dial
 from mooring.kube.http1.request_bytes import ServerAddress
 from mooring.kube.http1.slots import Slots
 from mooring.kube.http1.stream import ApiStream
@@ -237,13 +238,17 @@ class ConnectionPool:
         name = (self._server_name or address.host) if context is not None else None
         try:
             async with asyncio.timeout(self._connect_seconds):
-                transport, connection = await self._loop.create_connection(
-                    lambda: ApiConnection(self._loop, context, self._most_bytes),
-                    address.host,
-                    address.port,
-                    ssl=context,
-                    server_hostname=name,
-                )
+                dialed = await dial(self._loop, address.host, address.port)
+                try:
+                    transport, connection = await self._loop.create_connection(
+                        lambda: ApiConnection(self._loop, context, self._most_bytes),
+                        sock=dialed,
+                        ssl=context,
+                        server_hostname=name,
+                    )
+                except BaseException:
+                    dialed.close()
+                    raise
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
                 raise  # ours
