@@ -48,6 +48,8 @@ logger = logging.getLogger("mooring.kube")
 WATCH_SECONDS = 300  # the API server ends a watch after one to two times this
 LIST_SECONDS = 90.0  # for a page, or the next bytes; the API server itself gives up after 60 s
 MEMORY_SECONDS = 0.3  # an API server that waits longer has not asked etcd how far it is
+_LOOK_OBJECTS = 100  # at first; most collections have no more
+_FEW_OBJECTS = 5000  # come in pages sooner than an API server whose memory is behind begins
 _SLICE_OBJECTS = 100  # of a list are decoded and handed on at a time: a few milliseconds
 _COMPLAINTS = 1000
 
@@ -175,10 +177,19 @@ class Reflector(Generic[T]):
     async def _first_pages(self, sink: ReflectorSink[T]) -> AsyncGenerator[ListPage]:
         """The whole list as it arrives, from memory that is as new as etcd was just now.
 
-        In pages if the memory is behind: an API server with an old etcd does not hear of it when
-        only other resources change, waits for three seconds and answers with an error.
+        In pages if it is short, or the memory is behind: an API server with an old etcd does not
+        hear of it when only other resources change, waits for three seconds and answers with an
+        error.
         """
-        newest = (await self._newest()).metadata.resource_version
+        limit = min(_LOOK_OBJECTS, self.query.page_size or _LOOK_OBJECTS)
+        first = await self._page(self.query.params() | {"limit": limit})
+        remaining = first.metadata.remaining
+        if not first.metadata.continue_ or (remaining is not None and remaining <= _FEW_OBJECTS):
+            async with aclosing(self._pages(sink, first)) as pages:
+                async for page in pages:
+                    yield page
+            return
+        newest = first.metadata.resource_version
         known = {"resourceVersion": newest, "resourceVersionMatch": "NotOlderThan"}
         params, splitter = self.query.params() | (known if newest else {}), ListSplitter()
         try:
@@ -198,12 +209,19 @@ class Reflector(Generic[T]):
         except TimeoutError:
             if not patience.expired():
                 raise
-            async with aclosing(self._pages(sink)) as pages:
+            async with aclosing(self._pages(sink, first)) as pages:
                 async for page in pages:
                     yield page
 
-    async def _pages(self, sink: ReflectorSink[T]) -> AsyncGenerator[ListPage]:
-        """The list in pages; the API server prepares the next while one is worked through."""
+    async def _pages(
+        self, sink: ReflectorSink[T], first: ListPage | None = None
+    ) -> AsyncGenerator[ListPage]:
+        """The list in pages; the API server prepares the next while one is worked through.
+
+        Args:
+            sink: is told if it begins again.
+            first: the first page, if it is there already.
+        """
         params = self.query.params()
         if self.query.page_size:
             params["limit"] = self.query.page_size
@@ -211,7 +229,10 @@ class Reflector(Generic[T]):
         try:
             while True:
                 try:
-                    page = await (self._page(params) if coming is None else coming)
+                    if first is not None:
+                        page, first = first, None
+                    else:
+                        page = await (self._page(params) if coming is None else coming)
                 except ApiError as error:
                     if error.status in RELIST_STATUSES and "continue" in params:
                         # the pages' version expired under us: all at once cannot expire

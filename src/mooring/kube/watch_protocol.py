@@ -78,6 +78,8 @@ class _Bare(msgspec.Struct):
 class _ListMeta(msgspec.Struct):
     resource_version: str = msgspec.field(default="", name="resourceVersion")
     continue_: str = msgspec.field(default="", name="continue")
+    #: How many there are after this page; None if the API server does not say.
+    remaining: int | None = msgspec.field(default=None, name="remainingItemCount")
 
 
 class ListPage(msgspec.Struct):

@@ -8,6 +8,7 @@ others.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from mooring.errors import KubeError
@@ -97,6 +98,8 @@ class LiveClient(Client):
     ) -> None:
         #: Asked before a request waits for a connection, and again when it is sent.
         self._check = guard_of(may_write)
+        # Near the API server, to compress a list takes it longer than to send it.
+        config = replace(config, compression=False)
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._rate_limiter = RateLimiter(rate) if rate is not None else None
         self._write_slots = Slots(MAX_CONCURRENT_WRITES)

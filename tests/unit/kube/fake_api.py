@@ -36,6 +36,7 @@ class FakeApi:
         script: handlers for the next requests, before anything else.
         expired_by_event: tell an expired watch with an ERROR event, not with HTTP 410.
         split: send every event in two pieces.
+        counts: say with a page how many objects follow, as for lists without a selector.
         suffix: send these bytes right behind the next event.
         told: the lines of all events so far.
         bell: rung at every request.
@@ -49,6 +50,7 @@ class FakeApi:
     seen: list[Seen] = field(default_factory=list)
     expired_by_event: bool = False
     split: bool = False
+    counts: bool = False
     suffix: bytes = b""
     uids: dict[str, str] = field(default_factory=dict)
     told: list[bytes] = field(default_factory=list)
@@ -141,9 +143,14 @@ class FakeApi:
 
         self.script.append(reply)
 
-    def hang(self) -> asyncio.Event:
-        """Answer the next request only when the event is set."""
+    def hang(self, *, after: int = 0) -> asyncio.Event:
+        """Answer the next request, after so many as usual, only when the event is set."""
         released = asyncio.Event()
+
+        async def usual(request: web.Request) -> web.StreamResponse:
+            return self._list(request)
+
+        self.script += [usual] * after
 
         async def reply(request: web.Request) -> web.StreamResponse:
             await released.wait()
@@ -201,9 +208,11 @@ class FakeApi:
             self._snapshots[version] = list(self.objects.values())
         everything = self._snapshots[version]
         limit = int(request.query.get("limit", "0")) or len(everything)
-        metadata = {"resourceVersion": version}
+        metadata: dict[str, object] = {"resourceVersion": version}
         if offset + limit < len(everything):
             metadata["continue"] = f"{version}.{offset + limit}"
+            if self.counts:
+                metadata["remainingItemCount"] = len(everything) - offset - limit
         page = {"metadata": metadata, "items": everything[offset : offset + limit] or None}
         return web.json_response(page)
 
@@ -258,9 +267,11 @@ def status_body(code: int, message: str, reason: str) -> bytes:
 
 
 @asynccontextmanager
-async def fake_api(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeApi]:
+async def fake_api(
+    tls: ssl.SSLContext | None = None, *, counts: bool = False
+) -> AsyncIterator[FakeApi]:
     """Run a fake API server for the length of a block."""
-    api = FakeApi()
+    api = FakeApi(counts=counts)
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/{path:.*}", api.handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)

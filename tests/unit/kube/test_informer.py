@@ -33,7 +33,7 @@ def test_the_first_list_comes_from_memory_that_is_new_and_then_events_follow() -
                 assert informer.stale_since is None
                 assert informer.error is None
                 await listener.until(lambda: api.watchers == 1)
-            assert [seen.query.get("limit") for seen in api.seen] == ["1", None, None]
+            assert [seen.query.get("limit") for seen in api.seen] == ["3", None, None]
             assert api.seen[1].query == {
                 "resourceVersion": "8",
                 "resourceVersionMatch": "NotOlderThan",
@@ -55,14 +55,14 @@ def test_later_lists_come_in_pages_and_are_the_newest() -> None:
         async with fake_api() as api:
             for number in range(7):
                 api.put(f"t{number}")
-            api.answer(200, b'{"metadata":{"resourceVersion":"7"},"items":[]}')
+            api.answer(200, b'{"metadata":{"resourceVersion":"7","continue":"x"},"items":[]}')
             api.answer(200, b'{"metadata":{"resourceVersion":"8"},"items":[{"metadata":')
             async with watching(api, page_size=3) as (informer, listener):
                 await informer.wait_synced()
                 assert [len(batch) for batch in listener.batches] == [3, 3, 1]
                 assert informer.known.keys() == names(api)
             lists = [seen.query for seen in api.seen if "watch" not in seen.query]
-            assert [query.get("limit") for query in lists] == ["1", None, "3", "3", "3"]
+            assert [query.get("limit") for query in lists] == ["3", None, "3", "3", "3"]
             versions = [query.get("resourceVersion") for query in lists]
             assert versions == [None, "7", None, None, None]
             assert informer.counters.lists == informer.counters.errors == 1
@@ -75,16 +75,41 @@ def test_the_first_list_comes_in_pages_if_memory_is_behind() -> None:
         async with fake_api() as api:
             for number in range(7):
                 api.put(f"t{number}")
-            api.answer(200, b'{"metadata":{"resourceVersion":"7"},"items":[]}')
-            released = api.hang()
+            released = api.hang(after=1)
             async with watching(api, page_size=3) as (informer, listener):
                 await informer.wait_synced()
                 assert [len(batch) for batch in listener.batches] == [3, 3, 1]
                 assert informer.known.keys() == names(api)
                 released.set()
             limits = [seen.query.get("limit") for seen in api.seen if "watch" not in seen.query]
-            assert limits == ["1", None, "3", "3", "3"]
+            assert limits == ["3", None, "3", "3"]
             assert informer.counters.errors == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("objects", "page_size", "limits"),
+    [
+        # what fits into the first answer is not asked for twice, nor what is left of it is little
+        (7, 500, ["100"]),
+        (7, 3, ["3", "3", "3"]),
+        (130, 500, ["100", "500"]),
+    ],
+)
+def test_the_first_list_is_not_asked_for_twice_if_it_is_short(
+    objects: int, page_size: int, limits: list[str]
+) -> None:
+    async def main() -> None:
+        async with fake_api(counts=True) as api:
+            for number in range(objects):
+                api.put(f"t{number}")
+            async with watching(api, page_size=page_size) as (informer, _):
+                await informer.wait_synced()
+                assert informer.known.keys() == names(api)
+            lists = [seen.query for seen in api.seen if "watch" not in seen.query]
+            assert [query.get("limit") for query in lists] == limits
+            assert not any("resourceVersion" in query for query in lists)
 
     asyncio.run(main())
 

@@ -106,7 +106,7 @@ def test_listing_and_watching_a_kind() -> None:
                 informer.stop()
             assert [type(change) for change in seen] == [Put, Gone]
             assert seen[0].object.key == "ns/a"
-            assert [request.path for request in api.seen] == ["/api/v1/pods"] * 3
+            assert [request.path for request in api.seen] == ["/api/v1/pods"] * 2
             selectors = {request.query["fieldSelector"] for request in api.seen}
             assert selectors == {"status.phase!=Succeeded,status.phase!=Failed"}
 

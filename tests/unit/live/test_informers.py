@@ -162,7 +162,7 @@ class TestInformers:
                     whole_objects=whole_objects,
                     whole_victims=whole_victims,
                 )
-                assert list(informers) == ["nodes", "pods"]
+                assert list(informers) == ["pods", "nodes"]
                 tasks = [asyncio.create_task(one.run()) for one in informers.values()]
                 for informer in informers.values():
                     await informer.wait_synced()

@@ -1,7 +1,8 @@
 """A bounded number of connections to one server, kept alive between requests; called by `session`.
 
 A request takes the connection that was used last, so that those a burst needed become idle and are
-closed after a while. Without an idle one it makes another, or waits for its turn. A connection on
+closed after a while. Without an idle one it makes another, or waits for its turn; at first, few are
+made at once. A connection on
 which anything went wrong, or whose sender gave up, is closed: what comes next on it is not known.
 Answers are read as a whole (`send`) or while they arrive (`stream`).
 """
@@ -24,6 +25,9 @@ from mooring.kube.transport import keep_alive
 
 #: A connection that nobody used for so long is closed; API servers close them after 90 s.
 IDLE_SECONDS: Final = 60.0
+#: At first so many connections are made at once, and one more for each that is there: the first
+#: request of a burst would wait until the server has shaken hands for all of them.
+_AT_ONCE: Final = 4
 
 
 class ConnectionPool:
@@ -55,6 +59,9 @@ class ConnectionPool:
         self._most_bytes = most_bytes
         self._repeats = repeats
         self._slots = Slots(most)
+        # Who may make a connection now, and how many more at once there will be.
+        self._making = Slots(_AT_ONCE)
+        self._more_at_once = max(most - _AT_ONCE, 0)
         self._idle: list[ApiConnection] = []
         self._busy: set[ApiConnection] = set()
         self._expiry: asyncio.TimerHandle | None = None
@@ -85,17 +92,17 @@ class ConnectionPool:
         if not slots.take():
             seconds = await self._wait_for_slot(seconds)
         try:
-            kept = self._take(context)
-            if kept is not None:
-                began = self._loop.time()
-                try:
-                    return await self._send(kept, request, seconds, guard)
-                except (ServerClosed, ConnectionError):
-                    if not self._repeats:
-                        raise
-                seconds -= self._loop.time() - began
-            connection, seconds = await self._new_connection(context, seconds)
-            return await self._send(connection, request, seconds, guard)
+            deadline = self._loop.time() + seconds
+            connection, kept = self._take(context), True
+            if connection is None:
+                connection, kept = await self._connection(context, deadline)
+            try:
+                return await self._send(connection, request, deadline, guard)
+            except (ServerClosed, ConnectionError):
+                if not (kept and self._repeats):
+                    raise
+            connection, _ = await self._connection(context, deadline, fresh=True)
+            return await self._send(connection, request, deadline, guard)
         finally:
             slots.give_back()
 
@@ -103,14 +110,14 @@ class ConnectionPool:
         self,
         connection: ApiConnection,
         request: bytes,
-        seconds: float,
+        deadline: float,
         guard: Callable[[], None] | None,
     ) -> ApiReply:
         self._busy.add(connection)
         try:
             if guard is not None:
                 guard()
-            return await connection.send(request, seconds)
+            return await connection.send(request, deadline - self._loop.time())
         except asyncio.CancelledError:
             connection.close()
             raise
@@ -155,22 +162,22 @@ class ConnectionPool:
         self, request: bytes, context: ssl.SSLContext | None, seconds: float
     ) -> tuple[ApiConnection, ApiStream]:
         """Send a request whose answer is a stream; gives the connection that has it."""
-        kept = self._take(context)
-        if kept is not None:
-            began = self._loop.time()
-            try:
-                return kept, await self._begun(kept, request, seconds)
-            except (ServerClosed, ConnectionError):
-                if not self._repeats:
-                    raise
-            seconds -= self._loop.time() - began
-        connection, seconds = await self._new_connection(context, seconds)
-        return connection, await self._begun(connection, request, seconds)
+        deadline = self._loop.time() + seconds
+        connection, kept = self._take(context), True
+        if connection is None:
+            connection, kept = await self._connection(context, deadline)
+        try:
+            return connection, await self._begun(connection, request, deadline)
+        except (ServerClosed, ConnectionError):
+            if not (kept and self._repeats):
+                raise
+        connection, _ = await self._connection(context, deadline, fresh=True)
+        return connection, await self._begun(connection, request, deadline)
 
-    async def _begun(self, connection: ApiConnection, request: bytes, seconds: float) -> ApiStream:
+    async def _begun(self, connection: ApiConnection, request: bytes, deadline: float) -> ApiStream:
         self._busy.add(connection)
         try:
-            return await connection.stream(request, seconds)
+            return await connection.stream(request, deadline - self._loop.time())
         except BaseException:
             self._busy.discard(connection)
             connection.close()
@@ -193,16 +200,34 @@ class ConnectionPool:
             await self._slots.wait()
         return deadline - self._loop.time()
 
-    async def _new_connection(
-        self, context: ssl.SSLContext | None, seconds: float
-    ) -> tuple[ApiConnection, float]:
-        """Make a connection; it, and the seconds that are left."""
-        if self._closed:
-            raise NotConnected(ConnectionAbortedError(ECONNABORTED, strerror(ECONNABORTED)))
-        deadline = self._loop.time() + seconds
+    async def _connection(
+        self, context: ssl.SSLContext | None, deadline: float, *, fresh: bool = False
+    ) -> tuple[ApiConnection, bool]:
+        """A connection when there was none, and whether it was used before.
+
+        Args:
+            context: for TLS; None for plain TCP.
+            deadline: until then, by the event loop's clock.
+            fresh: it must be a new one.
+        """
+        making = self._making
         async with asyncio.timeout_at(deadline):
-            connection = await self._connect(context)
-        return connection, deadline - self._loop.time()
+            if not making.take():
+                await making.wait()
+            try:
+                # Another request may have ended meanwhile.
+                kept = None if fresh else self._take(context)
+                if kept is not None:
+                    return kept, True
+                if self._closed:
+                    raise NotConnected(ConnectionAbortedError(ECONNABORTED, strerror(ECONNABORTED)))
+                connection = await self._connect(context)
+                if self._more_at_once:
+                    self._more_at_once -= 1
+                    making.give_back()
+                return connection, False
+            finally:
+                making.give_back()
 
     def _take(self, context: ssl.SSLContext | None) -> ApiConnection | None:
         """An idle connection; those with other certificates are closed."""

@@ -2,13 +2,14 @@
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import Awaitable, Callable
 
 import pytest
 import uvloop
 
 from mooring.errors import KubeError
-from mooring.kube.http1.connection import ApiReply
+from mooring.kube.http1.connection import ApiConnection, ApiReply
 from mooring.kube.http1.pool import IDLE_SECONDS, ConnectionPool
 from mooring.kube.http1.transport_errors import (
     InvalidResponse,
@@ -329,3 +330,50 @@ def test_answers_that_are_compressed() -> None:
 
     whole, bomb = gzip.compress(b"text" * 1000), gzip.compress(bytes(17 << 20))
     run(story, zipped(whole), zipped(whole[:-9]), zipped(b"text"), zipped(bomb))
+
+
+def test_few_connections_are_made_at_once_and_more_as_they_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first of many requests does not wait until hands are shaken for all of them."""
+    making, most, connect = 0, list[int](), ConnectionPool._connect
+
+    async def noting(pool: ConnectionPool, context: ssl.SSLContext | None) -> ApiConnection:
+        nonlocal making
+        making += 1
+        most.append(making)
+        try:
+            await asyncio.sleep(0)  # as if it took a while
+            return await connect(pool, context)
+        finally:
+            making -= 1
+
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        server.gate.clear()
+        asking = [asyncio.create_task(ask(server, pool, b"%d" % n)) for n in range(40)]
+        await server.until_asked(4)
+        assert max(most[:4]) == 4
+        await server.until_asked(32)
+        assert len(most) == server.connections == 32
+        server.gate.set()
+        assert await asyncio.gather(*asking) == [ApiReply(200, b"ok")] * 40
+        assert server.connections == 32
+        most.clear()
+
+    monkeypatch.setattr(ConnectionPool, "_connect", noting)
+    run(story, most=32)
+
+
+def test_who_waits_to_make_a_connection_takes_one_that_is_idle_by_then() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        while pool._making.take():
+            pass
+        asking = asyncio.create_task(ask(server, pool))
+        await asyncio.sleep(0)
+        kept = await pool._connect(None)
+        pool._put_back(kept)
+        pool._making.give_back()
+        assert await asking == ApiReply(200, b"ok")
+        assert server.connections == 1
+
+    run(story)
