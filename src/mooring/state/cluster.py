@@ -30,6 +30,7 @@ from mooring.model.pod import Pod
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.assumed_pod import AssumedPod
 from mooring.state.catalog import Catalog
+from mooring.state.cluster_devices import ClusterDevices
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
 from mooring.state.counts import PodCounts, TermCounts
@@ -47,6 +48,7 @@ class Cluster:
 
     Args:
         has_pods: whether pods are known at all; if not, what is in use on a node is not known.
+        has_devices: whether devices and claims to them are known; if not, a node's are not.
         bounds: how much is remembered of what pods ask for.
 
     Attributes:
@@ -55,6 +57,7 @@ class Cluster:
         shapes: the compiled descriptions of the pods.
         catalog: all other objects, as the API server has them.
         assume_cache: the same as the next decision sees them.
+        devices: the devices of the nodes; None if they are not known.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
@@ -64,12 +67,15 @@ class Cluster:
             `framework.what_ifs`.
     """
 
-    def __init__(self, *, has_pods: bool = True, bounds: MemoryBounds = BOUNDS) -> None:
+    def __init__(
+        self, *, has_pods: bool = True, has_devices: bool = True, bounds: MemoryBounds = BOUNDS
+    ) -> None:
         self.nodes: dict[str, Node] = {}
         self.columns = Columns(bounds)
         self.shapes = Shapes(bounds)
         self.catalog = Catalog()
         self.assume_cache = AssumeCache(self.catalog)
+        self.devices = ClusterDevices(self.catalog, self.assume_cache) if has_devices else None
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)
@@ -122,6 +128,9 @@ class Cluster:
         table = self.columns.table
         self.catalog = self.catalog.fork()
         self.assume_cache = self.assume_cache.fork(self.catalog)
+        before = self.devices
+        if before is not None:
+            self.devices = ClusterDevices(self.catalog, self.assume_cache)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
         self.affinity = self.affinity.fork(table)
@@ -135,6 +144,11 @@ class Cluster:
         self._claims = self._claims.fork()
         self.open_what_ifs = []
         self._what_ifs = WhatIfPods(self.columns)
+        if before is not None and before.any:
+            for row, node in enumerate(self.columns.nodes):
+                info = self._described(node, self.columns.usage(row))
+                self.nodes[node.name] = info
+                self.columns.replace_usage(row, info, self.columns.usage(row))
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -170,7 +184,7 @@ class Cluster:
         """
         _ = node.allocatable  # an impossible quantity raises here, before anything changed
         usage = self._owned_usage(node.name)
-        info = NodeInfo.of(node, usage) if self._has_pods else without_usage(node)
+        info = self._described(node, usage)
         known = node.name in self.nodes
         self.nodes[node.name] = info
         row = self.columns.put(info, usage)
@@ -392,10 +406,16 @@ class Cluster:
             row = self.columns.row_of.get(node_name)
             if row is not None:
                 node = self.nodes[node_name]
-                info = NodeInfo.of(node, usage) if self._has_pods else node
+                info = self._described(node, usage)
                 self.nodes[node_name] = info
                 self.columns.replace_usage(row, info, usage)
         return usage
+
+    def _described(self, node: Node, usage: NodeUsage) -> Node:
+        """The node as it is kept: with what is known here of its pods and devices."""
+        if self._has_pods:
+            return NodeInfo.of(node, usage, self.devices)
+        return without_usage(node, self.devices)
 
     def _owned_usage_at(self, row: int) -> NodeUsage:
         usage = self.columns.usage(row)
