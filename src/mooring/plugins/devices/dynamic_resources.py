@@ -30,7 +30,6 @@ from mooring.framework.hook import (
     PreBind,
     PreBindCheckAnswer,
     PreEnqueue,
-    PreFilter,
     PreFilterAnswer,
     RequeueHint,
     Requeues,
@@ -38,6 +37,7 @@ from mooring.framework.hook import (
     ReserveAnswer,
     ScoreNodes,
     Sign,
+    WhatIf,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import PluginPlan
@@ -58,6 +58,8 @@ from mooring.plugins.devices.claim_plans import (
 )
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
+from mooring.plugins.devices.device_preemption import DevicePreemption
+from mooring.plugins.devices.device_trial import resolvable
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -81,10 +83,15 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
         filter_timeout: how long the search for devices on one node may take; 0 for as long as it
             takes.
         binding_timeout: how long devices may take to become ready.
+        preemption: Mooring's own: pods may be preempted for their devices.
+        best_fit: Mooring's own: pods get the devices, and nodes are preferred, that leave the
+            least unused.
     """
 
     filter_timeout: Duration | None = None
     binding_timeout: Duration | None = None
+    preemption: bool = False
+    best_fit: bool = False
 
     def check(self) -> Iterable[tuple[str, str]]:
         """What kube-scheduler would reject."""
@@ -97,7 +104,7 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
 
 class DynamicResources(
     PreEnqueue,
-    PreFilter,
+    WhatIf,
     FilterNodes,
     PostFilter,
     ScoreNodes,
@@ -134,6 +141,10 @@ class DynamicResources(
         self._filter_timeout_ns = filter_timeout.nanoseconds
         binding_timeout = args.binding_timeout or _BINDING_TIMEOUT
         self._conditions = BindingConditions(binding_timeout.nanoseconds, handle.now_ns)
+        self._preemption: DevicePreemption | None = None
+        if args.preemption:
+            self._preemption = DevicePreemption(self.name, self.pre_filter, handle)
+            self.filter_scope = Scope.CLUSTER  # pods have devices that others may get
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold pods back whose claims are not there yet."""
@@ -180,17 +191,32 @@ class DynamicResources(
         state: PodDevices | None = nodes.cycle.data.get(self.name)
         if state is None:
             return None
+        preemption = self._preemption
+        if preemption is not None:
+            state = preemption.devices(nodes.cycle, state)
         choice = np.zeros(len(nodes), np.int32)
         table: list[Verdict] = [ACCEPT]
         places: dict[Verdict, int] = {ACCEPT: 0}
         for index, node in enumerate(nodes):
             verdict = state.verdict(node)
+            if preemption is not None:
+                verdict = resolvable(verdict)
             place = places.get(verdict)
             if place is None:
                 place = places[verdict] = len(table)
                 table.append(verdict)
             choice[index] = place
         return Verdicts(choice, table) if choice.any() else None
+
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod has come in thought: it has devices, if preemption counts these."""
+        if self._preemption is not None:
+            self._preemption.add_pod(cycle, pod, row)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod has left in thought, and has no devices, if preemption counts these."""
+        if self._preemption is not None:
+            self._preemption.remove_pod(cycle, pod, row)
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:
         """Free a claim whose devices are in the way, or remove one of an earlier attempt."""
@@ -210,6 +236,8 @@ class DynamicResources(
         if state.stale is not None:
             cycle.cleanups.append(PluginPlan(self.name, deletion_plan(state.stale)))
             return _DELETED
+        if self._preemption is not None:
+            return self._preemption.held_back(cycle, filtering) or _STILL_NOT
         return _STILL_NOT
 
     def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:

@@ -6,6 +6,7 @@ was found there for those who reserve and score.
 
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, PostFilter, computeScore
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -37,7 +38,7 @@ IN_MEMORY: Final = "<extended-resources>"
 _MOST_CHARACTERS: Final = 63
 #: A request that is met in the first way scores so much, and one less for each way down.
 _BEST: Final = 8
-_NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
+NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
 _NOT_HERE: Final = reject("resourceclaim not available on the node", unresolvable=True)
 _STALE: Final = reject("cannot schedule extended resource claim", unresolvable=True)
 _NO_RESOURCE: Final = reject("cannot fit resource", unresolvable=True)
@@ -145,6 +146,13 @@ class PodDevices:
         self._asked: dict[frozenset[str], tuple[Allocator, ExtendedRequests | None]] = {}
         self._verdicts: dict[str, Verdict] = {}
 
+    def on(self, tracker: ClaimTracker) -> "PodDevices":
+        """The same pod where other devices are in use; nothing has been looked at there yet."""
+        made = copy.copy(self)
+        made.allocations, made.unavailable, made.reserved = {}, {}, []
+        vars(made).update(_tracker=tracker, _asked={}, _verdicts={})
+        return made
+
     def verdict(self, node: Node) -> Verdict:
         """Whether the pod's claims have, or can have, devices on a node."""
         found = self._verdicts.get(node.name)
@@ -244,7 +252,7 @@ class PodDevices:
             self._limit.start(node.name)
             results = allocator.allocate(node, self._new_share_id)
             if results is None:
-                return _NOT_ENOUGH
+                return NOT_ENOUGH
             allocation = NodeAllocation(results, extended)
         if unavailable:
             self.unavailable[node.name] = unavailable
