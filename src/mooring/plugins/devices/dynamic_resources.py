@@ -50,6 +50,7 @@ from mooring.model.duration import Duration
 from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.devices.best_fit import BEST, BestFit
 from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_plans import (
     deallocation_plan,
@@ -141,6 +142,7 @@ class DynamicResources(
         self._filter_timeout_ns = filter_timeout.nanoseconds
         binding_timeout = args.binding_timeout or _BINDING_TIMEOUT
         self._conditions = BindingConditions(binding_timeout.nanoseconds, handle.now_ns)
+        self._best_fit = BestFit() if args.best_fit else None
         self._preemption: DevicePreemption | None = None
         if args.preemption:
             self._preemption = DevicePreemption(self.name, self.pre_filter, handle)
@@ -175,7 +177,7 @@ class DynamicResources(
                 problem = check_classes(claim, tracker.find_class)
                 if problem is not None:
                     return problem
-        cycle.data[self.name] = PodDevices(
+        state = cycle.data[self.name] = PodDevices(
             pod,
             claims,
             extended,
@@ -184,6 +186,8 @@ class DynamicResources(
             new_share_id=self._new_share_id,
             limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
+        if self._best_fit is not None:
+            state.order = self._best_fit.refresh(tracker).order
         return None
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
@@ -254,9 +258,16 @@ class DynamicResources(
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """Prefer nodes where requests are met in ways that come first."""
         state: PodDevices | None = nodes.cycle.data.get(self.name)
-        if state is None or not state.prioritized:
+        if state is None or not (state.prioritized or self._best_fit):
             return np.zeros(len(nodes), np.int64)
-        return np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        scores = np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        best_fit = self._best_fit
+        if best_fit is not None:
+            tracker = tracker_of(nodes.cycle.cluster)
+            fits = (best_fit.score(state, node, tracker) for node in nodes)
+            # The preferred way to meet a request is worth more than any fit.
+            scores = scores * (BEST + 1) + np.fromiter(fits, np.int64, len(nodes))
+        return scores
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The more, the better."""

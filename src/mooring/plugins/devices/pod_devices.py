@@ -30,7 +30,9 @@ from mooring.plugins.devices.claim_plans import ClaimReservation
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.device_classes import is_device_resource
 from mooring.plugins.devices.extended_requests import ExtendedRequests, extended_requests
+from mooring.plugins.devices.node_devices import CandidateOrder
 from mooring.plugins.devices.pod_claims import is_reserved_for
+from mooring.plugins.devices.requests import PreparedClaim
 
 #: The name of a claim that does not exist yet.
 IN_MEMORY: Final = "<extended-resources>"
@@ -50,10 +52,12 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     Attributes:
         results: the allocations of the claims that are not allocated yet, in order.
         extended: what is asked for by the claim for extended resources, if one is made.
+        claims: what these claims ask for.
     """
 
     results: Sequence[AllocationResult]
     extended: ExtendedRequests | None = None
+    claims: Sequence[PreparedClaim] = ()
 
 
 def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
@@ -114,6 +118,7 @@ class PodDevices:
         allocations: what the pod gets on the nodes that were accepted.
         unavailable: the allocated claims that cannot be used, on nodes rejected because of that.
         reserved: the keys of the claims whose allocation is counted for the chosen node.
+        order: the order in which devices are tried; None is that of kube-scheduler.
     """
 
     def __init__(
@@ -135,6 +140,7 @@ class PodDevices:
         self.allocations: dict[str, NodeAllocation] = {}
         self.unavailable: dict[str, list[int]] = {}
         self.reserved: list[str] = []
+        self.order: CandidateOrder | None = None
         self._tracker = tracker
         self._new_share_id = new_share_id
         self._limit = limit
@@ -253,7 +259,7 @@ class PodDevices:
             results = allocator.allocate(node, self._new_share_id)
             if results is None:
                 return NOT_ENOUGH
-            allocation = NodeAllocation(results, extended)
+            allocation = NodeAllocation(results, extended, allocator.claims)
         if unavailable:
             self.unavailable[node.name] = unavailable
             return _NOT_HERE
@@ -305,5 +311,6 @@ class PodDevices:
             tracker.state,
             self._limit.check,
         )
+        allocator.order = self.order
         self._asked[resources] = (allocator, extended)
         return allocator, extended
