@@ -39,6 +39,7 @@ if typing.TYPE_CHECKING:
     from mooring.framework.nodes import Nodes
     from mooring.framework.policy import Policy
     from mooring.framework.verdict import Verdict, Verdicts, accept, accept_if, reject
+    from mooring.model.devices.device_info import DeviceInfo, Devices
     from mooring.model.node import Node
     from mooring.model.pod import Container, Pod
     from mooring.model.quantity import Quantity, parse_quantity
@@ -52,6 +53,8 @@ __all__ = [
     "Binding",
     "ConfigError",
     "Container",
+    "DeviceInfo",
+    "Devices",
     "InputError",
     "KubeError",
     "LabelSelector",
@@ -110,6 +113,7 @@ _HOMES: typing.Final = {
     "mooring.framework.nodes": ("Nodes",),
     "mooring.framework.policy": ("Policy",),
     "mooring.framework.verdict": ("Verdict", "Verdicts", "accept", "accept_if", "reject"),
+    "mooring.model.devices.device_info": ("DeviceInfo", "Devices"),
     "mooring.model.node": ("Node",),
     "mooring.model.pod": ("Container", "Pod"),
     "mooring.model.quantity": ("Quantity", "parse_quantity"),

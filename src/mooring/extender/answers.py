@@ -85,7 +85,9 @@ class Answers:
     ) -> None:
         self.policy = policy
         self.cluster = cluster
-        self.bodies = BodyReader(cluster.usage) if cluster is not None else BodyReader()
+        self.bodies = (
+            BodyReader(cluster.usage, cluster.devices) if cluster is not None else BodyReader()
+        )
         self._clock = clock
         self._is_blamed = is_blamed
         self._asked: LruCache[str, tuple[Pod, Sequence[FilterRule] | None]] = LruCache(

@@ -23,6 +23,8 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus, Usage
 from mooring.model.pod import Pod
 from mooring.model.resources import Resources
+from mooring.state.devices.cluster_devices import ClusterDevices
+from mooring.state.node_info import NodeWithDevices
 
 T = TypeVar("T")
 
@@ -95,15 +97,21 @@ class Question(NamedTuple):
         return pieces
 
 
-class SentNode(Node, frozen=True, rename="camel", dict=True):
+class SentNode(NodeWithDevices, frozen=True, rename="camel", dict=True):
     """A node that came with a request; what is in use on it is known to the node cache."""
 
     usage_of: UsageOf = msgspec.field(default=_unknown_usage, name=".usage_of")
 
     @classmethod
-    def of(cls, node: Node, usage_of: UsageOf) -> "SentNode":
-        """The same node, with who knows its usage."""
-        sent = cls(node.metadata, spec=node.spec, status=node.status, usage_of=usage_of)
+    def of(cls, node: Node, usage_of: UsageOf, devices: ClusterDevices | None) -> "SentNode":
+        """The same node, with who knows its usage and its devices."""
+        sent = cls(
+            node.metadata,
+            spec=node.spec,
+            status=node.status,
+            usage_of=usage_of,
+            cluster_devices=devices,
+        )
         sent.__dict__.update(node.__dict__)
         return sent
 
@@ -210,10 +218,14 @@ class BodyReader:
 
     Args:
         usage_of: what is in use on a node, by its name.
+        devices: the devices of nodes; None if they are not known.
     """
 
-    def __init__(self, usage_of: UsageOf = _unknown_usage) -> None:
+    def __init__(
+        self, usage_of: UsageOf = _unknown_usage, devices: ClusterDevices | None = None
+    ) -> None:
         self._usage_of = usage_of
+        self._devices = devices
         self._known: dict[bytes, Node] = {}
         self._known_bytes = 0
         self._named: dict[str, Node] = {}
@@ -350,7 +362,7 @@ class BodyReader:
             data.decode()
         except UnicodeDecodeError as error:
             raise InputError(f"node {node.name} cannot be read: {error}") from error
-        return SentNode.of(node, self._usage_of)
+        return SentNode.of(node, self._usage_of, self._devices)
 
 
 def _size(node: Node) -> int:

@@ -30,14 +30,16 @@ from mooring.extender.decision_turns import TimeLimit, Turns
 from mooring.extender.in_progress import InProgress
 from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.kube.client import Client
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.informer import Informer
-from mooring.kube.resources import UNFINISHED_PODS, reflector_for
-from mooring.model.kinds import BY_NAME
+from mooring.kube.resources import UNFINISHED_PODS, collection_path, reflector_for
+from mooring.model.kinds import BY_NAME, KINDS
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 from mooring.wording import counted
 
 log = logging.getLogger("mooring.extender")
@@ -89,7 +91,10 @@ class ExtenderService:
         self.draining = False
         self._config = config
         cached = config is not None and node_cache
-        self._cluster = Cluster(has_pods=policy.needs_pods) if cached else None
+        self._reads_devices = cached and reads_devices(policy)
+        self._cluster = (
+            Cluster(has_pods=policy.needs_pods, has_devices=self._reads_devices) if cached else None
+        )
         self._informers: list[Informer[Any]] = []
         self._pending: deque[list[Any]] = deque()
         self._applying = False
@@ -165,8 +170,14 @@ class ExtenderService:
 
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""
-        if self._cluster is not None and policy.needs_pods and len(self._informers) < 2:
-            log.warning("the new policy reads pods, which this server does not watch; restart it")
+        watched = {one.source.query.path for one in self._informers}
+        for name, needed in (("Pod", policy.needs_pods), ("ResourceSlice", reads_devices(policy))):
+            kind = BY_NAME[name]
+            if self._cluster is not None and needed and collection_path(kind) not in watched:
+                what = "pods" if name == "Pod" else "devices"
+                log.warning(
+                    "the new policy reads %s, which this server does not watch; restart it", what
+                )
         self.answers = self._make_answers(policy)
 
     async def decide(self, work: Callable[[], R], caller: WaitingCaller | None = None) -> R:
@@ -207,6 +218,11 @@ class ExtenderService:
         if self.policy.needs_pods:
             pods = reflector_for(client, BY_NAME["Pod"], _slim_pod, field_selector=UNFINISHED_PODS)
             self._informers.append(Informer(pods, self._on_changes))
+        if self._reads_devices:
+            for kind in (one for one in KINDS if one.type in DEVICE_KINDS):
+                decode = partial(kind.type.from_json, keep_source=False)
+                source = reflector_for(client, kind, decode)
+                self._informers.append(Informer(source, self._on_changes, optional=kind.optional))
         return self._informers
 
     async def _wait_synced(self) -> None:

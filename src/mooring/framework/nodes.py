@@ -5,7 +5,7 @@ simulation, an explanation) whole columns are views; from a plain list of nodes 
 carries whole nodes) arrays are built when first read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mooring.errors import NotAvailable
 from mooring.framework.arrays import Amounts, Mask, Rows
+from mooring.model.devices.device_info import Devices
 from mooring.model.node import Node
 from mooring.state.columns import Columns
 
@@ -42,6 +43,27 @@ class Column:
         return found
 
 
+class DeviceColumns:
+    """Numbers of devices for each node, by driver: ``nodes.devices.free["gpu.example.com"]``.
+
+    Attributes:
+        free: how many a claim can have, or some of which.
+        allocated: how many a claim has, or some of which.
+    """
+
+    __slots__ = ("allocated", "free")
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.free = Column(lambda driver: _count(one.devices.of(driver).free for one in nodes))
+        self.allocated = Column(
+            lambda driver: _count(one.devices.of(driver).allocated for one in nodes)
+        )
+
+
+def _count(devices: Iterable[Devices]) -> Amounts:
+    return np.array([len(one) for one in devices], np.int64)
+
+
 class Nodes(Sequence[Node]):
     """The nodes to evaluate: iterate over them, or read whole columns.
 
@@ -49,9 +71,13 @@ class Nodes(Sequence[Node]):
         allocatable: what pods can use, an array for each resource.
         used: the sum of the pods' requests, an array for each resource.
         free: allocatable minus used, an array for each resource.
+        devices: numbers of devices, an array for each driver.
     """
 
-    __slots__ = ("_allocatable", "_columns", "_cycle", "_free", "_mask", "_nodes", "_rows", "_used")
+    __slots__ = (
+        "_allocatable", "_columns", "_cycle", "_devices", "_free", "_mask", "_nodes", "_rows",
+        "_used",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -69,6 +95,7 @@ class Nodes(Sequence[Node]):
         self._allocatable: Column | None = None
         self._used: Column | None = None
         self._free: Column | None = None
+        self._devices: DeviceColumns | None = None
 
     def subset(self, rows: Rows | None) -> "Nodes":
         """The nodes in some rows of the columns; all if no rows are given."""
@@ -139,6 +166,13 @@ class Nodes(Sequence[Node]):
         if self._free is None:
             self._free = Column(lambda name: self.allocatable[name] - self.used[name])
         return self._free
+
+    @property
+    def devices(self) -> DeviceColumns:
+        """Numbers of devices, an array for each driver."""
+        if self._devices is None:
+            self._devices = DeviceColumns(self._listed)
+        return self._devices
 
     def _reader(
         self, column: Callable[[Columns, str], Amounts], one: Callable[[Node, str], int]

@@ -45,6 +45,8 @@ class Policy:
         name: the policy's name in logs and events.
         usage: whether functions read `node.used`, `node.free` or `node.pods`; set False for a
         policy that needs only the nodes themselves, so that no pods are watched.
+        devices: whether functions read `node.devices`, so that devices and claims to them are
+        watched; None finds it out from the files of the functions.
         description: a one-line description.
         weight: the weight of its score relative to the scores of other plugins, like a plugin's
         weight in a ``KubeSchedulerConfiguration``. None makes it equal to the sum of their weights,
@@ -56,6 +58,7 @@ class Policy:
         name: str,
         *,
         usage: bool = True,
+        devices: bool | None = None,
         description: str = "",
         weight: int | None = None,
     ) -> None:
@@ -68,6 +71,7 @@ class Policy:
             )
         self.name = name
         self.usage = usage
+        self.devices = devices
         self.description = description
         self.weight = weight
         self.filters: list[FilterRule] = []

@@ -19,6 +19,7 @@ from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.framework.policy_checks.policy_signature import PolicySignature, policy_signature
 from mooring.framework.remedies.remedy import RemedyCase
 from mooring.framework.rules import FilterRule
@@ -26,6 +27,7 @@ from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 
 class PolicyFilter(hook.FilterNodes):
@@ -220,5 +222,7 @@ def policy_plugin(policy: Policy) -> hook.Hook:
             "filter_scope": PolicySign.filter_scope,
             "score_scope": PolicySign.score_scope,
         }
+    if reads_devices(policy):
+        declared["reads"] = DEVICE_KINDS
     made: hook.Hook = type("PolicyPlugin", tuple(bases) or (hook.Hook,), declared)(policy)
     return made

@@ -10,6 +10,7 @@ from typing import Any
 from mooring.framework.declarations import kinds_to_watch
 from mooring.framework.hook import Hook
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.framework.runtime import Runtime
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
@@ -19,6 +20,7 @@ from mooring.model.kinds import KINDS, Kind
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 
 def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) -> list[Kind]:
@@ -30,15 +32,21 @@ def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) 
         runtimes: the profiles' plugins.
         policies: their plugins run within the policy, so that no profile knows them.
     """
+    policies = list(policies)
     plugins = [plugin for policy in policies for plugin in policy.plugins]
     for runtime in runtimes:
         plugins += [one.plugin for at_point in runtime.points.values() for one in at_point]
-    return kinds_read(plugins)
+    return kinds_read(plugins, devices=any(map(reads_devices, policies)))
 
 
-def kinds_read(plugins: Iterable[Hook]) -> list[Kind]:
-    """The kinds to watch for some plugins, in the order of `KINDS`."""
-    wanted: set[type[KubeObject]] = {Node, Pod}
+def kinds_read(plugins: Iterable[Hook], *, devices: bool = False) -> list[Kind]:
+    """The kinds to watch for some plugins, in the order of `KINDS`.
+
+    Args:
+        plugins: the plugins.
+        devices: whether the devices of nodes are read, by policies that have them.
+    """
+    wanted: set[type[KubeObject]] = {Node, Pod, *(DEVICE_KINDS if devices else ())}
     for plugin in {id(one): one for one in plugins}.values():
         wanted |= kinds_to_watch(plugin)
     return [kind for kind in KINDS if kind.type in wanted]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from mooring.errors import InputError
 from mooring.framework.hook import plugin_name
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.framework.policy_text import summary
 from mooring.live.announcement import profile_lines
 from mooring.live.informers import kinds_read
@@ -93,7 +94,7 @@ class PolicyReload:
 
     def _check_watched(self, new: dict[str, NewPlugins], policy: Policy) -> None:
         plugins = [one for profile in new.values() for one in profile.plugins.values()]
-        kinds = kinds_read([*plugins, *policy.plugins])
+        kinds = kinds_read([*plugins, *policy.plugins], devices=reads_devices(policy))
         missing = [kind.resource for kind in kinds if kind.resource not in self._watched]
         if missing:
             raise InputError(

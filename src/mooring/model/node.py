@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 import msgspec
 
 from mooring.errors import NotAvailable
+from mooring.model.devices.device_info import Devices
 from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.pod import Pod
 from mooring.model.resources import ResourceList, Resources, read_resources
@@ -138,6 +139,19 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
     def pods(self) -> Sequence[Pod]:
         """The pods on the node that are not finished."""
         return self.usage.pods
+
+    @property
+    def devices(self) -> Devices:
+        """The devices that pods on the node can claim, and who has them.
+
+        Raises:
+            NotAvailable: nobody watches the cluster's devices here.
+        """
+        raise NotAvailable(
+            "node.devices needs the cluster's ResourceSlices and ResourceClaims, which are not "
+            "watched here: start the server with --kubeconfig FILE, and set devices=True for the "
+            "policy if no function in its files reads node.devices"
+        )
 
     def __repr__(self) -> str:
         return f"<Node {self.name}>"

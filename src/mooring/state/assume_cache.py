@@ -12,7 +12,7 @@ something. It must never be asked by those who want to know what the API server 
 """
 
 from collections.abc import Iterator
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -23,6 +23,33 @@ T = TypeVar("T", bound=KubeObject)
 
 #: With so many assumed objects it is looked for the first time which are in the API server by now.
 _FIRST_SWEEP: Final = 64
+
+
+class InFlight(dict[tuple[type[KubeObject], str], msgspec.Struct]):
+    """What is being written about objects, by kind and key.
+
+    Attributes:
+        changes: another number after every change.
+    """
+
+    __slots__ = ("changes",)
+
+    def __init__(self, known: "InFlight | None" = None) -> None:
+        super().__init__(known or {})
+        self.changes = 1 if known else 0
+
+    def __setitem__(self, place: tuple[type[KubeObject], str], what: msgspec.Struct) -> None:
+        self.changes += 1
+        super().__setitem__(place, what)
+
+    def __delitem__(self, place: tuple[type[KubeObject], str]) -> None:
+        self.changes += 1
+        super().__delitem__(place)
+
+    def pop(self, place: tuple[type[KubeObject], str], *default: Any) -> Any:
+        """Take something out."""
+        self.changes += 1
+        return super().pop(place, *default)
 
 
 class AssumeCache:
@@ -41,7 +68,7 @@ class AssumeCache:
         self._catalog = catalog
         self._assumed: dict[tuple[type[KubeObject], str], KubeObject] = {}
         self._sweep_at = _FIRST_SWEEP
-        self.in_flight: dict[tuple[type[KubeObject], str], msgspec.Struct] = {}
+        self.in_flight = InFlight()
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its class and key, as decisions see it."""
@@ -87,7 +114,7 @@ class AssumeCache:
         made = AssumeCache(catalog)
         made._assumed = dict(self._assumed)
         made._sweep_at = self._sweep_at
-        made.in_flight = dict(self.in_flight)
+        made.in_flight = InFlight(self.in_flight)
         return made
 
     def _sweep(self) -> None:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from mooring.errors import MooringError
 from mooring.model.change import Gone, Put
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -33,6 +34,8 @@ from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
 from mooring.state.counts import PodCounts, TermCounts
+from mooring.state.devices.cluster_devices import NOTHING_PUBLISHED, ClusterDevices
+from mooring.state.known_pods import KnownPods
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
 from mooring.state.nominations import Nominations
@@ -42,11 +45,12 @@ from mooring.state.usage import NodeUsage
 from mooring.state.what_if_pods import WhatIfPods
 
 
-class Cluster:
+class Cluster(KnownPods):
     """Nodes and pods, kept up to date by changes.
 
     Args:
         has_pods: whether pods are known at all; if not, what is in use on a node is not known.
+        has_devices: whether devices and claims to them are known; if not, a node's are not.
         bounds: how much is remembered of what pods ask for.
 
     Attributes:
@@ -55,6 +59,7 @@ class Cluster:
         shapes: the compiled descriptions of the pods.
         catalog: all other objects, as the API server has them.
         assume_cache: the same as the next decision sees them.
+        devices: the devices of the nodes; None if they are not known.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
@@ -64,12 +69,15 @@ class Cluster:
             `framework.what_ifs`.
     """
 
-    def __init__(self, *, has_pods: bool = True, bounds: MemoryBounds = BOUNDS) -> None:
+    def __init__(
+        self, *, has_pods: bool = True, has_devices: bool = True, bounds: MemoryBounds = BOUNDS
+    ) -> None:
         self.nodes: dict[str, Node] = {}
         self.columns = Columns(bounds)
         self.shapes = Shapes(bounds)
         self.catalog = Catalog()
         self.assume_cache = AssumeCache(self.catalog)
+        self.devices = ClusterDevices(self.catalog, self.assume_cache) if has_devices else None
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)
@@ -84,6 +92,8 @@ class Cluster:
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
         self._what_ifs = WhatIfPods(self.columns)
+        # Until there are slices, no node has devices, whichever fork it is read in.
+        self._shows_devices = False
         # How often a pod came to a node, changed there or left it.
         self._placements = 0
 
@@ -122,6 +132,8 @@ class Cluster:
         table = self.columns.table
         self.catalog = self.catalog.fork()
         self.assume_cache = self.assume_cache.fork(self.catalog)
+        if self.devices is not None:
+            self.devices = ClusterDevices(self.catalog, self.assume_cache)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
         self.affinity = self.affinity.fork(table)
@@ -135,6 +147,8 @@ class Cluster:
         self._claims = self._claims.fork()
         self.open_what_ifs = []
         self._what_ifs = WhatIfPods(self.columns)
+        if self._shows_devices:
+            self._show_devices()
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -151,6 +165,8 @@ class Cluster:
         elif isinstance(thing, Node):
             self.put_node(thing)
         else:
+            if not self._shows_devices and isinstance(thing, ResourceSlice):
+                self._show_devices()
             self.catalog.put(thing)
 
     def remove(self, thing: KubeObject) -> None:
@@ -170,7 +186,7 @@ class Cluster:
         """
         _ = node.allocatable  # an impossible quantity raises here, before anything changed
         usage = self._owned_usage(node.name)
-        info = NodeInfo.of(node, usage) if self._has_pods else without_usage(node)
+        info = self._described(node, usage)
         known = node.name in self.nodes
         self.nodes[node.name] = info
         row = self.columns.put(info, usage)
@@ -327,29 +343,6 @@ class Cluster:
         """How many pods are assumed and not yet confirmed."""
         return sum(not one.confirmed for one in self._assumed.entries.values())
 
-    @property
-    def pods(self) -> int:
-        """How many pods are known: waiting, assumed and bound."""
-        return len(self._pods)
-
-    def all_pods(self) -> list[Pod]:
-        """The pods that are known, in the order in which they came."""
-        return [info.pod for info in self._pods.entries.values()]
-
-    def pod(self, namespace: str, name: str) -> Pod | None:
-        """A pod by name, if it is known and not finished."""
-        return self.pod_by_key(f"{namespace}/{name}")
-
-    def pod_by_key(self, key: str) -> Pod | None:
-        """A pod by ``namespace/name``, if it is known and not finished."""
-        info = self._pods.entries.get(key)
-        return info.pod if info is not None else None
-
-    def pod_by_uid(self, uid: str) -> Pod | None:
-        """A pod by its unique id, if it is known and not finished."""
-        key = self._by_uid.entries.get(uid)
-        return self._pods.entries[key].pod if key is not None else None
-
     def shape_of(self, pod: Pod, key: str = "") -> Shape:
         """The compiled description of a pod, shared with all pods of the same template.
 
@@ -363,14 +356,6 @@ class Cluster:
         if info is None or info.pod is not pod:
             return self.shapes.of_stranger(pod)
         return info.compiled or info.shape
-
-    def pods_on(self, row: int) -> tuple[Pod, ...]:
-        """The pods on a node."""
-        return self.columns.usage(row).pods
-
-    def claim_users(self, key: str) -> int:
-        """How many pods on nodes use a claim, given as ``namespace/name``."""
-        return self._claims.entries.get(key, 0)
 
     def usage(self, node_name: str) -> NodeUsage | None:
         """What is in use on a node, whether or not the node is known; valid until the next change.
@@ -392,10 +377,25 @@ class Cluster:
             row = self.columns.row_of.get(node_name)
             if row is not None:
                 node = self.nodes[node_name]
-                info = NodeInfo.of(node, usage) if self._has_pods else node
+                info = self._described(node, usage)
                 self.nodes[node_name] = info
                 self.columns.replace_usage(row, info, usage)
         return usage
+
+    def _described(self, node: Node, usage: NodeUsage) -> Node:
+        """The node as it is kept: with what is known here of its pods and devices."""
+        devices = NOTHING_PUBLISHED if self.devices and not self._shows_devices else self.devices
+        if self._has_pods:
+            return NodeInfo.of(node, usage, devices)
+        return without_usage(node, devices)
+
+    def _show_devices(self) -> None:
+        """Let the nodes show this cluster's devices, and not those of one it was forked from."""
+        self._shows_devices = True
+        columns = self.columns
+        for row, node in enumerate(columns.nodes):
+            info = self.nodes[node.name] = self._described(node, columns.usage(row))
+            columns.replace_usage(row, info, columns.usage(row))
 
     def _owned_usage_at(self, row: int) -> NodeUsage:
         usage = self.columns.usage(row)

@@ -18,6 +18,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.framework.verdict import Verdict
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -49,6 +50,7 @@ class FakeKubeScheduler:
         policy: the policy, or where to load it from.
         nodes: the nodes of the cluster, including the pods they were created with.
         pods: further pods, pending or on the nodes.
+        objects: further objects, such as ResourceSlices and ResourceClaims for `node.devices`.
         node_cache: if True, only names are sent, and the extender knows nodes and pods itself
         (``nodeCacheCapable: true``); if False, whole nodes are sent, and no pods are known.
     """
@@ -59,6 +61,7 @@ class FakeKubeScheduler:
         nodes: Sequence[Node],
         pods: Sequence[Pod] = (),
         *,
+        objects: Sequence[KubeObject] = (),
         node_cache: bool = True,
     ) -> None:
         loaded = policy if isinstance(policy, Policy) else load(policy)
@@ -73,6 +76,8 @@ class FakeKubeScheduler:
                         self.cluster.put_pod(self.cluster.assume(pod, node.name))
             for pod in pods:
                 self.cluster.put_pod(pod)
+            for one in objects:
+                self.cluster.put(one)
 
     def filter(self, pod: Pod, nodes: Sequence[str] | None = None) -> FilterResult:
         """Ask which nodes a pod may run on.

@@ -22,6 +22,7 @@ from mooring.deploy.manifests.permissions import (
     lease_rules,
     scheduler_rules,
 )
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -95,17 +96,27 @@ def _of_extender(
     reads = "no-node-cache" not in process.flags
     reads_pods = policy.needs_pods if policy is not None else binds
     reads_pods = reads_pods or any(one.preempt_verb for one in verbs)
+    devices = reads and policy is not None and reads_devices(policy)
     return _permissions(
-        extender_rules(reads_nodes=reads, reads_pods=reads and reads_pods, binds=binds)
+        extender_rules(
+            reads_nodes=reads,
+            reads_pods=reads and reads_pods,
+            binds=binds,
+            reads_devices=devices,
+        ),
+        every=True,
     )
 
 
-def _permissions(rules: Iterable[PolicyRule], namespace: str = "") -> tuple[Permission, ...]:
+def _permissions(
+    rules: Iterable[PolicyRule], namespace: str = "", *, every: bool = False
+) -> tuple[Permission, ...]:
+    """What some rules allow; without every one of them, what can be missing is left out."""
     return tuple(
         Permission(verb, resource, rule.group, namespace, name)
         for rule in rules
         for resource in rule.resources
-        if resource.partition("/")[0] not in _OPTIONAL
+        if every or resource.partition("/")[0] not in _OPTIONAL
         for verb in rule.verbs
         for name in rule.names or ("",)
     )

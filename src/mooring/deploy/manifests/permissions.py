@@ -16,12 +16,14 @@ from mooring.extender.extender_entry import extender_entry
 from mooring.framework.declarations import kinds_to_create, kinds_to_patch
 from mooring.framework.hook import Hook
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.framework.runtime import Runtime
 from mooring.live.informers import watched_kinds
-from mooring.model.kinds import BY_NAME, CORE
+from mooring.model.kinds import BY_NAME, CORE, KINDS, RESOURCE
 from mooring.model.meta import KubeObject
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 _EVENTS: Final = "events.k8s.io"
 _LEASES: Final = "coordination.k8s.io"
@@ -59,6 +61,7 @@ def cluster_rules(installation: Installation, configuration: dict[str, object]) 
     return extender_rules(
         reads_nodes=node_cache,
         reads_pods=node_cache and policy.needs_pods,
+        reads_devices=node_cache and reads_devices(policy),
         binds="bindVerb" in usual or "bind" in installation.paths.verbs,
     )
 
@@ -72,17 +75,24 @@ def lease_rules(name: Tree) -> list[PolicyRule]:
     ]
 
 
-def extender_rules(*, reads_nodes: bool, reads_pods: bool, binds: bool) -> list[PolicyRule]:
+def extender_rules(
+    *, reads_nodes: bool, reads_pods: bool, binds: bool, reads_devices: bool = False
+) -> list[PolicyRule]:
     """The rules of `moor serve` for all namespaces; ``moor doctor`` judges roles by them, too.
 
     Args:
         reads_nodes: it has a node cache.
         reads_pods: with it, its policy needs the pods on them.
         binds: kube-scheduler leaves binding to it.
+        reads_devices: with a node cache, its policy needs the devices of nodes.
     """
     watched = [name for name, read in (("nodes", reads_nodes), ("pods", reads_pods)) if read]
-    found = [PolicyRule(CORE, tuple(watched), ("list", "watch"), "The node cache.")]
-    return (found if watched else []) + (_binding_rules() if binds else [])
+    verbs = ("list", "watch")
+    found = [PolicyRule(CORE, tuple(watched), verbs, "The node cache.")] if watched else []
+    if reads_devices:
+        kinds = tuple(one.resource for one in KINDS if one.type in DEVICE_KINDS)
+        found.append(PolicyRule(RESOURCE, kinds, verbs, "The devices of nodes."))
+    return found + (_binding_rules() if binds else [])
 
 
 def scheduler_rules(

@@ -12,12 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.device_reads import reads_devices
 from mooring.framework.policy_checks.pure_reads import KEYED, Read
 from mooring.framework.policy_checks.purity import Pin, Purity, rule_purity
 from mooring.framework.policy_checks.sources import Sources
 from mooring.framework.rules import Rule
 from mooring.model.pod import Pod
 
+_WITH_DEVICES: Final = Purity(None, why="the policy reads the devices of nodes")
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -72,7 +74,11 @@ def why_called(policy: Policy) -> dict[tuple[str, str], str]:
 
 def _purities(policy: Policy) -> list[tuple[Rule, Purity]]:
     sources = Sources()
-    return [(one, rule_purity(one, sources)) for one in _filters_and_scores(policy)]
+    found = [(one, rule_purity(one, sources)) for one in _filters_and_scores(policy)]
+    if any(how.reads is not None for _, how in found) and reads_devices(policy):
+        # They come and go without a change of the node, also for functions declared pure.
+        return [(one, _WITH_DEVICES if how.reads is not None else how) for one, how in found]
+    return found
 
 
 def _filters_and_scores(policy: Policy) -> list[Rule]:

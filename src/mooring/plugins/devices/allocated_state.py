@@ -42,6 +42,14 @@ class AllocatedState:
         self.consumed: dict[DeviceID, Consumption] = {}
         self.version = 0
 
+    def copy(self, version: int) -> "AllocatedState":
+        """The same devices in use, to be changed in thought; with a version of its own."""
+        made = AllocatedState()
+        made.devices, made.shared = self.devices.copy(), self.shared.copy()
+        made.consumed = {device: amounts.copy() for device, amounts in self.consumed.items()}
+        made.version = version
+        return made
+
     def add(self, allocation: AllocationResult) -> None:
         """Count the devices of an allocation; those for admin access are not in use by that."""
         for one in allocation.devices.results or ():

@@ -18,7 +18,7 @@ from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.allocation_results import NewShareID, allocation_result
 from mooring.plugins.devices.allocation_search import MOST_DEVICES, AllocationSearch
 from mooring.plugins.devices.counters import AvailableCounters
-from mooring.plugins.devices.node_devices import NodeDevices
+from mooring.plugins.devices.node_devices import CandidateOrder, NodeDevices
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.requests import (
     FindClass,
@@ -39,6 +39,10 @@ class Allocator:
         selectors: which devices match.
         state: which devices are in use; it must not change while the allocator is used.
         check_time: called now and then; it raises an error if a search takes too long.
+
+    Attributes:
+        claims: what the claims ask for.
+        order: the order in which devices are tried; None is that of kube-scheduler.
     """
 
     def __init__(
@@ -50,7 +54,8 @@ class Allocator:
         state: AllocatedState,
         check_time: Callable[[], object] = lambda: None,
     ) -> None:
-        self._claims = [prepare_claim(one, find_class) for one in claims]
+        self.claims = [prepare_claim(one, find_class) for one in claims]
+        self.order: CandidateOrder | None = None
         self._inventory = inventory
         self._selectors = selectors
         self._state = state
@@ -69,9 +74,10 @@ class Allocator:
         """
         pools = self._inventory.pools(node)
         devices = NodeDevices(node, pools, self._selectors, self._state, self._check_time)
-        for claim in self._claims:
+        devices.order = self.order
+        for claim in self.claims:
             _check(claim, devices)
-        search = AllocationSearch(self._claims, devices, self._available, self._check_time)
+        search = AllocationSearch(self.claims, devices, self._available, self._check_time)
         if not search.run():
             if devices.invalid:
                 raise AllocationError(
@@ -82,7 +88,7 @@ class Allocator:
             allocation_result(
                 claim, _chosen(claim, index, search), search.found[index], node.name, new_share_id
             )
-            for index, claim in enumerate(self._claims)
+            for index, claim in enumerate(self.claims)
         ]
 
 

@@ -30,7 +30,6 @@ from mooring.framework.hook import (
     PreBind,
     PreBindCheckAnswer,
     PreEnqueue,
-    PreFilter,
     PreFilterAnswer,
     RequeueHint,
     Requeues,
@@ -38,6 +37,7 @@ from mooring.framework.hook import (
     ReserveAnswer,
     ScoreNodes,
     Sign,
+    WhatIf,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import PluginPlan
@@ -58,6 +58,9 @@ from mooring.plugins.devices.claim_plans import (
 )
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
+from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
+from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
+from mooring.plugins.devices.opt_in.device_trial import resolvable
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -81,10 +84,15 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
         filter_timeout: how long the search for devices on one node may take; 0 for as long as it
             takes.
         binding_timeout: how long devices may take to become ready.
+        preemption: Mooring's own: pods may be preempted for their devices.
+        best_fit: Mooring's own: pods get the devices, and nodes are preferred, that leave the
+            least unused.
     """
 
     filter_timeout: Duration | None = None
     binding_timeout: Duration | None = None
+    preemption: bool = False
+    best_fit: bool = False
 
     def check(self) -> Iterable[tuple[str, str]]:
         """What kube-scheduler would reject."""
@@ -97,7 +105,7 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
 
 class DynamicResources(
     PreEnqueue,
-    PreFilter,
+    WhatIf,
     FilterNodes,
     PostFilter,
     ScoreNodes,
@@ -134,6 +142,11 @@ class DynamicResources(
         self._filter_timeout_ns = filter_timeout.nanoseconds
         binding_timeout = args.binding_timeout or _BINDING_TIMEOUT
         self._conditions = BindingConditions(binding_timeout.nanoseconds, handle.now_ns)
+        self._best_fit = BestFit() if args.best_fit else None
+        self._preemption: DevicePreemption | None = None
+        if args.preemption:
+            self._preemption = DevicePreemption(self.name, self.pre_filter, handle)
+            self.filter_scope = Scope.CLUSTER  # pods have devices that others may get
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold pods back whose claims are not there yet."""
@@ -164,7 +177,7 @@ class DynamicResources(
                 problem = check_classes(claim, tracker.find_class)
                 if problem is not None:
                     return problem
-        cycle.data[self.name] = PodDevices(
+        state = cycle.data[self.name] = PodDevices(
             pod,
             claims,
             extended,
@@ -173,6 +186,8 @@ class DynamicResources(
             new_share_id=self._new_share_id,
             limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
+        if self._best_fit is not None:
+            state.order = self._best_fit.refresh(tracker).order
         return None
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
@@ -180,17 +195,32 @@ class DynamicResources(
         state: PodDevices | None = nodes.cycle.data.get(self.name)
         if state is None:
             return None
+        preemption = self._preemption
+        if preemption is not None:
+            state = preemption.devices(nodes.cycle, state)
         choice = np.zeros(len(nodes), np.int32)
         table: list[Verdict] = [ACCEPT]
         places: dict[Verdict, int] = {ACCEPT: 0}
         for index, node in enumerate(nodes):
             verdict = state.verdict(node)
+            if preemption is not None:
+                verdict = resolvable(verdict)
             place = places.get(verdict)
             if place is None:
                 place = places[verdict] = len(table)
                 table.append(verdict)
             choice[index] = place
         return Verdicts(choice, table) if choice.any() else None
+
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod has come in thought: it has devices, if preemption counts these."""
+        if self._preemption is not None:
+            self._preemption.add_pod(cycle, pod, row)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod has left in thought, and has no devices, if preemption counts these."""
+        if self._preemption is not None:
+            self._preemption.remove_pod(cycle, pod, row)
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:
         """Free a claim whose devices are in the way, or remove one of an earlier attempt."""
@@ -210,6 +240,10 @@ class DynamicResources(
         if state.stale is not None:
             cycle.cleanups.append(PluginPlan(self.name, deletion_plan(state.stale)))
             return _DELETED
+        if self._preemption is not None:
+            waiting = self._preemption.held_back(cycle, filtering)
+            if waiting is not None:
+                return waiting
         return _STILL_NOT
 
     def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:
@@ -226,9 +260,16 @@ class DynamicResources(
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """Prefer nodes where requests are met in ways that come first."""
         state: PodDevices | None = nodes.cycle.data.get(self.name)
-        if state is None or not state.prioritized:
+        if state is None or not (state.prioritized or self._best_fit):
             return np.zeros(len(nodes), np.int64)
-        return np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        scores = np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        best_fit = self._best_fit
+        if best_fit is not None:
+            tracker = tracker_of(nodes.cycle.cluster)
+            fits = (best_fit.score(state, node, tracker) for node in nodes)
+            # The preferred way to meet a request is worth more than any fit.
+            scores = scores * (BEST + 1) + np.fromiter(fits, np.int64, len(nodes))
+        return scores
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The more, the better."""

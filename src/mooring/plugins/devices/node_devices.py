@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mooring.model.node import Node
 from mooring.plugins.devices.allocated_state import AllocatedState
-from mooring.plugins.devices.consumable_capacity import fits
+from mooring.plugins.devices.consumable_capacity import RequestedCapacity, fits
 from mooring.plugins.devices.pooled_device import PooledDevice, PoolID
 from mooring.plugins.devices.pools import Pool, is_for
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, Selection
+
+#: Puts the devices that a request could get in the order in which they are tried.
+CandidateOrder = Callable[
+    ["NodeDevices", PreparedRequest, Sequence[DeviceCandidate]], list[DeviceCandidate]
+]
 
 
 class NodeDevices:
@@ -30,6 +35,7 @@ class NodeDevices:
 
     Attributes:
         state: what is in use.
+        order: the order in which devices are tried; None is that of kube-scheduler.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class NodeDevices:
         check_time: Callable[[], object],
     ) -> None:
         self.state = state
+        self.order: CandidateOrder | None = None
         self._node = node
         self._pools = pools
         self._selectors = selectors
@@ -48,6 +55,7 @@ class NodeDevices:
         self._by_id: dict[PoolID, Pool] = {}
         self._matching: dict[Selection, list[DeviceCandidate]] = {}
         self._all: dict[int, list[DeviceCandidate]] = {}
+        self._ordered: dict[tuple[Selection, RequestedCapacity], list[DeviceCandidate]] = {}
 
     @property
     def invalid(self) -> bool:
@@ -71,12 +79,21 @@ class NodeDevices:
             if key not in self._all:
                 self._all[key] = list(self._everything(request))
             return self._all[key]
-        found = self._matching.get(request.selection)
+        if self.order is None:
+            return self.matching(request.selection)
+        asked = (request.selection, request.capacity)
+        if asked not in self._ordered:
+            self._ordered[asked] = self.order(self, request, self.matching(request.selection))
+        return self._ordered[asked]
+
+    def matching(self, selection: Selection) -> Sequence[DeviceCandidate]:
+        """The devices that match, in the order of pools, slices and devices."""
+        found = self._matching.get(selection)
         if found is None:
-            found = self._matching[request.selection] = []
+            found = self._matching[selection] = []
             for pool in self._pools:
                 if pool.usable:
-                    self._extend(found, pool, request.selection)
+                    self._extend(found, pool, selection)
         return found
 
     def _extend(self, found: list[DeviceCandidate], pool: Pool, selection: Selection) -> None:

@@ -6,6 +6,7 @@ was found there for those who reserve and score.
 
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, PostFilter, computeScore
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -29,7 +30,9 @@ from mooring.plugins.devices.claim_plans import ClaimReservation
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.device_classes import is_device_resource
 from mooring.plugins.devices.extended_requests import ExtendedRequests, extended_requests
+from mooring.plugins.devices.node_devices import CandidateOrder
 from mooring.plugins.devices.pod_claims import is_reserved_for
+from mooring.plugins.devices.requests import PreparedClaim
 
 #: The name of a claim that does not exist yet.
 IN_MEMORY: Final = "<extended-resources>"
@@ -37,7 +40,7 @@ IN_MEMORY: Final = "<extended-resources>"
 _MOST_CHARACTERS: Final = 63
 #: A request that is met in the first way scores so much, and one less for each way down.
 _BEST: Final = 8
-_NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
+NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
 _NOT_HERE: Final = reject("resourceclaim not available on the node", unresolvable=True)
 _STALE: Final = reject("cannot schedule extended resource claim", unresolvable=True)
 _NO_RESOURCE: Final = reject("cannot fit resource", unresolvable=True)
@@ -49,10 +52,12 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     Attributes:
         results: the allocations of the claims that are not allocated yet, in order.
         extended: what is asked for by the claim for extended resources, if one is made.
+        claims: what these claims ask for.
     """
 
     results: Sequence[AllocationResult]
     extended: ExtendedRequests | None = None
+    claims: Sequence[PreparedClaim] = ()
 
 
 def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
@@ -121,6 +126,7 @@ class PodDevices:
         allocations: what the pod gets on the nodes that were accepted.
         unavailable: the allocated claims that cannot be used, on nodes rejected because of that.
         reserved: the keys of the claims whose allocation is counted for the chosen node.
+        order: the order in which devices are tried; None is that of kube-scheduler.
     """
 
     def __init__(
@@ -142,6 +148,7 @@ class PodDevices:
         self.allocations: dict[str, NodeAllocation] = {}
         self.unavailable: dict[str, list[int]] = {}
         self.reserved: list[str] = []
+        self.order: CandidateOrder | None = None
         self._tracker = tracker
         self._new_share_id = new_share_id
         self._limit = limit
@@ -152,6 +159,13 @@ class PodDevices:
         ]
         self._asked: dict[frozenset[str], tuple[Allocator, ExtendedRequests | None]] = {}
         self._verdicts: dict[str, Verdict] = {}
+
+    def on(self, tracker: ClaimTracker) -> "PodDevices":
+        """The same pod where other devices are in use; nothing has been looked at there yet."""
+        made = copy.copy(self)
+        made.allocations, made.unavailable, made.reserved = {}, {}, []
+        vars(made).update(_tracker=tracker, _asked={}, _verdicts={})
+        return made
 
     def verdict(self, node: Node) -> Verdict:
         """Whether the pod's claims have, or can have, devices on a node."""
@@ -252,8 +266,8 @@ class PodDevices:
             self._limit.start(node.name)
             results = allocator.allocate(node, self._new_share_id)
             if results is None:
-                return _NOT_ENOUGH
-            allocation = NodeAllocation(results, extended)
+                return NOT_ENOUGH
+            allocation = NodeAllocation(results, extended, allocator.claims)
         if unavailable:
             self.unavailable[node.name] = unavailable
             return _NOT_HERE
@@ -305,5 +319,6 @@ class PodDevices:
             tracker.state,
             self._limit.check,
         )
+        allocator.order = self.order
         self._asked[resources] = (allocator, extended)
         return allocator, extended
