@@ -51,11 +51,8 @@ from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
-from mooring.plugins.devices.claim_plans import (
-    deallocation_plan,
-    deletion_plan,
-    reservation_plan,
-)
+from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_plan
+from mooring.plugins.devices.claim_plans import reservation_plan
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
@@ -237,8 +234,8 @@ class DynamicResources(
     def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
         """Count the devices of the chosen node as in use.
 
-        The plan is to allocate the claims and to reserve them for the pod; there is none if they
-        are reserved already.
+        The plan is to allocate the claims and to reserve them for the pod, and to take that back if
+        it is not bound.
         """
         state: PodDevices | None = cycle.data.get(self.name)
         if state is None:
@@ -254,10 +251,9 @@ class DynamicResources(
                 creator = cycle.pod.uid if one.created else ""
                 tracker.reserve(one.claim.key, one.allocation, creator)
                 state.reserved.append(one.claim.key)
-        claims = [*state.own_claims, *(one.claim for one in waiting if one.created)]
-        return reservation_plan(
-            cycle.pod, claims, waiting, self._time(), self._conditions.timeout_ns / 10**9
-        )
+        claims = state.own_claims
+        limit = self._conditions.limit(claims)
+        return reservation_plan(cycle.pod, node.name, claims, waiting, self._time(), limit)
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:  # noqa: ARG002
         """No longer count the devices that were not allocated after all."""
