@@ -19,7 +19,7 @@ from mooring.framework import foreign
 from mooring.framework.plans.plan import MOST_TRIES, ObjectKey, PluginPlan, Step, Write
 from mooring.framework.plans.plan_answers import legal_ready, legal_write
 from mooring.framework.verdict import Verdict
-from mooring.model.change import Change
+from mooring.model.change import Change, Gone
 from mooring.model.kinds import find_kind
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
@@ -66,6 +66,8 @@ class PlanExecution:
         self._heap = heap
         self._pods: dict[str, _Waiting] = {}
         self._waiting: dict[ObjectKey, dict[str, _Waiting]] = {}
+        # What plans wrote and nobody has seen yet: class, key, version; no version if deleted.
+        self._written: set[tuple[type[KubeObject], str, str]] = set()
         # What was answered for the plans of pods that are not bound yet, by unique id.
         self._answers: dict[str, list[list[KubeObject]]] = {}
 
@@ -128,6 +130,15 @@ class PlanExecution:
             key = (type(change.object), change.object.key)
             for waiting in list(self._waiting.get(key, {}).values()):
                 self._look(waiting)
+
+    def pop_others(self, changes: Iterable[Change[Any]]) -> list[Change[Any]]:
+        """The changes that plans have not brought about; what they wrote counts as seen then."""
+        written, self._written = self._written, set()
+        return [
+            one
+            for one in changes
+            if (type(thing := one.object), thing.key, _version_of(one)) not in written
+        ]
 
     # -- waiting
 
@@ -214,6 +225,7 @@ class PlanExecution:
         body = msgspec.json.encode(write.body)
         if write.verb == "delete":
             api.delete(resource, namespace, name, dict(write.body))
+            self._written.add((write.kind, write.key, ""))
             return None
         if write.verb == "create":
             obj = msgspec.json.decode(body)
@@ -223,7 +235,9 @@ class PlanExecution:
         else:
             patch = Patch(STRATEGIC if write.patch_type == "strategic" else MERGE, body)
             item, _ = api.patch(resource, namespace, name, patch, subresource=write.subresource)
-        return write.kind.from_json(item.body)
+        answer = write.kind.from_json(item.body)
+        self._written.add((write.kind, answer.key, answer.resource_version))
+        return answer
 
 
 class _PlanFailed(MooringError):  # noqa: N818 - reads as the sentence it is raised with
@@ -256,6 +270,10 @@ def _said(one: PluginPlan, *texts: str) -> str:
     # parity v1.36.4: framework/runtime/framework.go RunPreBindPlugins
     said = (f'running PreBind plugin "{one.plugin}"', one.plan.doing, *texts)
     return ": ".join(text for text in said if text)
+
+
+def _version_of(change: Change[Any]) -> str:
+    return "" if isinstance(change, Gone) else str(change.object.resource_version)
 
 
 def _place(write: Write) -> tuple[str, str]:
