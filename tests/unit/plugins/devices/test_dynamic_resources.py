@@ -807,3 +807,26 @@ def test_an_explanation_says_what_would_be_written() -> None:
 )
 def test_arguments(args: dict[str, str], expected: list[str]) -> None:
     assert problems(DynamicResources, **args) == expected
+
+
+@pytest.mark.parametrize("claim_first", [True, False])
+def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: bool) -> None:
+    own = {"name": "own", "resourceClaimTemplateName": "one"}
+    manifest = make_pod("p", spec={"resourceClaims": [own]}).raw
+    world = World(
+        make_node("a"), device_class(DRIVER), published("a", "a-0"), Pod.from_dict(manifest)
+    )
+    world.run()
+    assert world.core.queue.counts()["gated"] == 1
+    pod = world.pods["default/p"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod.uid, "controller": True}
+    created = claim("p-own")
+    created = ResourceClaim.from_dict(
+        {**created.raw, "metadata": {**created.raw["metadata"], "ownerReferences": [owner]}}
+    )
+    statuses = [{"name": "own", "resourceClaimName": "p-own"}]
+    told = Pod.from_dict({**manifest, "status": {"resourceClaimStatuses": statuses}})
+    # Two watches show them, in any order.
+    world.put(*((created, told) if claim_first else (told, created)))
+    world.run()
+    assert len(world.binds) == 1
