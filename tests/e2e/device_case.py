@@ -7,6 +7,7 @@ same. Names that differ from one run to the next are replaced by what they mean.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mooring.errors import ApiError
 from mooring.testing.real_kubernetes import BaseControlPlane
 from tests.e2e.device_objects import API, Obj
 from tests.e2e.pod_helpers import events_of, scheduled_condition
@@ -29,8 +30,8 @@ def device(name: str, **fields: Any) -> Obj:
     return {"name": name, **({"attributes": attributes} if attributes else {}), **fields}
 
 
-def slice_of(pool: str, *devices: Obj, **spec: Any) -> Obj:
-    """A pool of one slice on the node of the same name, unless `spec` says where else."""
+def slice_of(pool: str, *devices: Obj, slices: int = 1, **spec: Any) -> Obj:
+    """A slice of a pool, the only one unless there are several, on the node of the same name, unless `spec` says where else."""
     where = {} if {"allNodes", "nodeSelector", "nodeName"} & spec.keys() else {"nodeName": pool}
     counters = "sharedCounters" in spec
     return {
@@ -39,7 +40,7 @@ def slice_of(pool: str, *devices: Obj, **spec: Any) -> Obj:
         "metadata": {"name": f"{pool}-counters" if counters else pool},
         "spec": {
             "driver": DRIVER,
-            "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1},
+            "pool": {"name": pool, "generation": 1, "resourceSliceCount": slices},
             **({} if counters else {"devices": list(devices)}),
             **where,
             **spec,
@@ -168,11 +169,16 @@ class DeviceCase:
         return self.plane.list_objects("ResourceClaim", self.namespace, api_version=API)
 
     def settle(self, *names: str) -> None:
-        """Wait until pods are bound, or their scheduler has said why not."""
+        """Wait until pods are bound, or their scheduler has said why not, and events tell."""
 
         def settled(name: str) -> bool:
             found = self.get_pod(name)
-            return bool(found["spec"].get("nodeName") or scheduled_condition(found))
+            bound = found["spec"].get("nodeName")
+            if not bound and not scheduled_condition(found):
+                return False
+            reason = "Scheduled" if bound else "FailedScheduling"
+            events = events_of(self.plane, name, self.namespace)
+            return any(one["reason"] == reason for one in events)
 
         for name in names:
             self.plane.wait_for(lambda name=name: settled(name), f"{name} to settle", PATIENCE)  # type: ignore[misc]
@@ -183,12 +189,14 @@ class DeviceCase:
         self.settle(name)
 
     def wait_bound(self, *names: str) -> None:
+        """Wait until pods are bound, and events tell."""
         for name in names:
             self.plane.wait_for(
                 lambda name=name: self.get_pod(name)["spec"].get("nodeName"),  # type: ignore[misc]
                 f"{name} to be bound",
                 PATIENCE,
             )
+            self.settle(name)
 
     def wait_event(self, name: str, reason: str, part: str = "") -> str:
         """The note of an event about a pod, once there is one."""
@@ -240,10 +248,20 @@ class DeviceCase:
 
     def set_status(self, name: str, **fields: Any) -> None:
         """Change fields of a claim's status, as an administrator can."""
-        found = self.get_claim(name)
-        found["status"] = {**found.get("status", {}), **fields}
         path = self.plane.path("ResourceClaim", name, self.namespace, api_version=API)
-        self.plane.request("PUT", f"{path}/status", found)
+
+        def written() -> bool:
+            found = self.get_claim(name)
+            found["status"] = {**found.get("status", {}), **fields}
+            try:
+                self.plane.request("PUT", f"{path}/status", found)
+            except ApiError as error:
+                if error.status != 409:
+                    raise
+                return False
+            return True
+
+        self.plane.wait_for(written, f"the status of claim {name} to be written")
 
     def create_users(self, count: int) -> list[Obj]:
         """Pods of nobody's, each as an entry of `status.reservedFor`."""

@@ -6,6 +6,7 @@ and pods, and what events say must be the same. Scenarios leave no choice, so th
 part in them.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -124,7 +125,7 @@ class Both:
 
 @pytest.fixture
 def both(plane: BaseControlPlane, request: pytest.FixtureRequest) -> Both:
-    name = str(request.node.name).removeprefix("test_").replace("_", "-").lower()
+    name = re.sub(r"[^a-z0-9]+", "-", str(request.node.name).removeprefix("test_").lower())
     return Both(plane, name[:40].strip("-"))
 
 
@@ -284,13 +285,12 @@ def partitionable() -> list[Obj]:
     def using(memory: str) -> list[Obj]:
         return [{"counterSet": "card", "counters": {"memory": {"value": memory}}}]
 
-    pool = {"name": "a", "generation": 1, "resourceSliceCount": 2}
     devices = [
         device("half-0", consumesCounters=using("40Gi"), attributes={"whole": False}),
         device("half-1", consumesCounters=using("40Gi"), attributes={"whole": False}),
         device("whole", consumesCounters=using("80Gi"), attributes={"whole": True}),
     ]
-    return [slice_of("a", pool=pool, sharedCounters=counters), slice_of("a", *devices, pool=pool)]
+    return [slice_of("a", slices=2, sharedCounters=counters), slice_of("a", *devices, slices=2)]
 
 
 def test_partitions_of_a_device(both: Both) -> None:

@@ -192,7 +192,7 @@ def test_the_next_leader_goes_on_where_the_last_one_died(
     }
     config = {**CONFIG, "leaderElection": election}
     with MoorRun(case.plane, config, kubeconfig=way) as first:
-        case.plane.wait_for(lambda: "leading" in first.log(), "the first to lead")
+        case.plane.wait_for(lambda: "Leading as" in first.log(), "the first to lead")
         proxy.set(Fault.drop(on=STATUS, skip=1))
         with MoorRun(case.plane, config) as second:
             create_pods(case)

@@ -146,11 +146,11 @@ class PlanWriter:
             except (KubeError, InputError) as error:
                 conflict = isinstance(error, ApiError) and error.status == _CONFLICT
                 if not conflict or write.on_conflict is None or not left:
-                    raise failed(one, write.doing, str(error)) from error
+                    raise failed(one, write.doing, _words(error)) from error
             try:
                 latest = await self._client.get(_object_path(write), write.kind)
             except KubeError as error:
-                raise failed(one, write.doing, str(error)) from error
+                raise failed(one, write.doing, _words(error)) from error
             write = self.ask(pod, one, "plan.writes", legal_write, write.on_conflict, latest)
         raise AssertionError("the last turn of the loop returns or raises")
 
@@ -182,6 +182,11 @@ def rejected(one: PluginPlan, verdict: Verdict) -> PlanFailed:
     if verdict.error:
         return failed(one, reasons)
     return PlanFailed(reasons, rejected=True)
+
+
+def _words(error: Exception) -> str:
+    """What an event says of an error: the API server's own words, as kube-scheduler's does."""
+    return (error.said if isinstance(error, ApiError) else "") or str(error)
 
 
 def _is_gone(error: MooringError) -> bool:

@@ -347,6 +347,14 @@ def version_of(name: str) -> Callable[[tuple[KubeObject, ...]], hook.WriteAnswer
     return step
 
 
+def test_an_error_is_told_in_the_words_of_the_api_server() -> None:
+    said = 'claim "c" is invalid: status.reservedFor: Too many: 257'
+    world = World(ApiError(f"The API server x answered 422: {said}.", status=422, said=said))
+    with pytest.raises(PlanFailed) as failed:
+        asyncio.run(world.carry_out(hook.Plan(writes=(patch(doing="add user"),))))
+    assert str(failed.value) == f"{PREFIX}add user: {said}"
+
+
 class TestUndo:
     def test_what_was_written_is_taken_back_the_last_plan_first(self) -> None:
         world = World(stored("a", "5"), stored("b", "6"))
