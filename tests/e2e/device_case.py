@@ -31,7 +31,7 @@ def device(name: str, **fields: Any) -> Obj:
 
 
 def slice_of(pool: str, *devices: Obj, slices: int = 1, **spec: Any) -> Obj:
-    """A slice of a pool, the only one unless there are several, on the node of the same name, unless `spec` says where else."""
+    """A slice of a pool on the node of the same name, unless `spec` says where else."""
     where = {} if {"allNodes", "nodeSelector", "nodeName"} & spec.keys() else {"nodeName": pool}
     counters = "sharedCounters" in spec
     return {

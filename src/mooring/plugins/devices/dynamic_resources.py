@@ -55,7 +55,11 @@ from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_pl
 from mooring.plugins.devices.claim_plans import reservation_plan
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
-from mooring.plugins.devices.pod_claims import check_classes, claims_of
+from mooring.plugins.devices.pod_claims import (
+    EXTENDED_RESOURCE_CLAIM,
+    check_classes,
+    claims_of,
+)
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
 
@@ -117,8 +121,8 @@ class DynamicResources(
         (RESOURCE, "resourceclaims", "get"),
         (RESOURCE, "resourceclaims", "delete"),
         (RESOURCE, "resourceclaims/status", "patch"),
-        # v1.36: whoever allocates a claim or reserves it needs this, too.
-        (RESOURCE, "resourceclaims/binding", "update"),
+        # v1.36: whoever allocates a claim or reserves it needs this, too, with the verb of the
+        # request, which is a patch here.
         (RESOURCE, "resourceclaims/binding", "patch"),
     )
     filter_scope = Scope.NODES
@@ -279,6 +283,8 @@ class DynamicResources(
                 Node, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
             ),
             RequeueHint(ResourceClaim, either, self._claim_helps),
+            # kube-scheduler tries such a pod again after five minutes.
+            RequeueHint(ResourceClaim, Action.DELETE, self._stale_claim_is_gone),
             RequeueHint(Pod, Action.UPDATE_OTHER, self._has_claims),
             RequeueHint(DeviceClass, either),
             RequeueHint(ResourceSlice, either),
@@ -324,6 +330,16 @@ class DynamicResources(
         if all(one.uid != new.uid for one in claims):
             return False
         return old is None or old.status != new.status
+
+    def _stale_claim_is_gone(
+        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None
+    ) -> bool:
+        """Whether the claim for extended resources was deleted that an earlier attempt left."""
+        if new is not None or old is None:
+            return False
+        owner = old.controller
+        special = old.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
+        return special and owner is not None and owner.uid == pod.uid
 
     def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange, for the event

@@ -830,3 +830,18 @@ def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: b
     world.put(*((created, told) if claim_first else (told, created)))
     world.run()
     assert len(world.binds) == 1
+
+
+def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> None:
+    pod = make_pod("p")
+    plugin = plugin_on(DynamicResources, cluster_of(make_node("a")))
+
+    def special(uid: str, **annotations: str) -> ResourceClaim:
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
+        metadata = {"name": "c", "annotations": annotations, "ownerReferences": [owner]}
+        return ResourceClaim.from_dict({"metadata": metadata})
+
+    marked = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert requeues(plugin, pod, special(pod.uid, **marked), None) is True
+    assert requeues(plugin, pod, special("other", **marked), None) is False
+    assert requeues(plugin, pod, special(pod.uid), None) is False
