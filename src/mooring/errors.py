@@ -125,9 +125,11 @@ class ApiError(KubeError):
     Attributes:
         status: the HTTP status.
         reason: the Kubernetes reason, such as ``NotFound`` or ``Conflict``; may be empty.
+        said: the API server's own words; empty if it sent none.
     """
 
-    def __init__(self, message: str, *, status: int, reason: str = "") -> None:
+    def __init__(self, message: str, *, status: int, reason: str = "", said: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
+        self.said = said

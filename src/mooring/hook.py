@@ -47,7 +47,15 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
-from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
+from mooring.framework.plans.plan import (
+    ObjectKey,
+    Plan,
+    ReadyAnswer,
+    Step,
+    WaitingEvent,
+    Write,
+    WriteAnswer,
+)
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.model.meta import KubeObject
@@ -106,6 +114,7 @@ __all__ = [
     "Step",
     "Wait",
     "Waiting",
+    "WaitingEvent",
     "WaitingPod",
     "WhatIf",
     "Write",

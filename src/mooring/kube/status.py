@@ -75,7 +75,7 @@ def api_error(config: ClusterConfig, http_status: int, body: bytes) -> ApiError:
         text = f"The API server {server} answered {http_status}{_phrase(http_status)}."
         if http_status < HTTPStatus.BAD_REQUEST:
             text = text[:-1] + ", a redirection; check the address."
-    return ApiError(text, status=http_status, reason=status.reason)
+    return ApiError(text, status=http_status, reason=status.reason, said=said)
 
 
 def _phrase(status: int) -> str:

@@ -11,16 +11,17 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from mooring.errors import KubeError, MooringError, PluginError
+from mooring.errors import ApiError, KubeError, MooringError, PluginError
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Rejection
 from mooring.kube.binding import ENDLESS_PAUSES, create_binding
+from mooring.kube.client import api_path
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.client import LiveClient
-from mooring.live.plan_executor import PlanExecutor, PlanFailed
+from mooring.live.plan_executor import PlanExecutor, PlanFailed, PlanProgress
 from mooring.live.pods_in_pre_bind import PodInPreBind, PodsInPreBind
 from mooring.log_kinds import failure_of
 from mooring.model.pod import Pod
@@ -34,7 +35,7 @@ from mooring.scheduler.effects import (
     RecordEvent,
     VictimsPreempted,
 )
-from mooring.scheduler.events import preempted
+from mooring.scheduler.events import preempted, waiting_for
 
 if TYPE_CHECKING:
     from mooring.extender.client import ExtenderClients
@@ -87,12 +88,21 @@ class Binder:
             before: has to be over first: a patch of the pod's status that comes late would say of a
                 bound pod that it is not scheduled.
         """
+        progress = PlanProgress()
+        report = await self._try(effect, before, progress)
+        if isinstance(report, BindFailed):
+            await self._undo(effect, progress)
+        return report
+
+    async def _try(
+        self, effect: Bind, before: asyncio.Task[None] | None, progress: PlanProgress
+    ) -> Bound | BindFailed:
         pod, node = effect.pod, effect.binding.node_name
         in_pre_bind = self._pods_in_pre_bind.add(pod.uid) if effect.takes_time else None
         try:
             if before is not None:
                 await asyncio.wait({before})
-            return await self._bind(effect, in_pre_bind)
+            return await self._bind(effect, in_pre_bind, progress)
         except asyncio.CancelledError:
             if in_pre_bind is None or not in_pre_bind.is_ours():
                 raise
@@ -111,11 +121,13 @@ class Binder:
             if in_pre_bind is not None:
                 self._pods_in_pre_bind.remove(pod.uid)
 
-    async def _bind(self, effect: Bind, in_pre_bind: PodInPreBind | None) -> Bound | BindFailed:
+    async def _bind(
+        self, effect: Bind, in_pre_bind: PodInPreBind | None, progress: PlanProgress
+    ) -> Bound | BindFailed:
         pod, node = effect.pod, effect.binding.node_name
         binding = effect.binding
         if in_pre_bind is not None:
-            prepared = await self._pre_bind(effect, in_pre_bind)
+            prepared = await self._pre_bind(effect, in_pre_bind, progress)
             if isinstance(prepared, Rejection):
                 return _rejected(effect, "PreBind", prepared)
             if not in_pre_bind.finish():
@@ -132,11 +144,17 @@ class Binder:
                 return BindFailed(pod, node, _running("Bind", binder, str(error)))
         return Bound(pod, node)
 
-    async def _pre_bind(self, effect: Bind, in_pre_bind: PodInPreBind) -> Binding | Rejection:
+    async def _pre_bind(
+        self, effect: Bind, in_pre_bind: PodInPreBind, progress: PlanProgress
+    ) -> Binding | Rejection:
         """Carry out the plans, then run the hooks that have something to do."""
         if effect.plans:
             in_pre_bind.running = effect.plans[0].plugin
-            await self._plans.carry_out(effect)
+            await self._plans.write(effect.pod, effect.plans, progress)
+            for one in effect.plans:
+                if one.plan.event is not None:
+                    self.record_event(waiting_for(effect.pod, one.plan.event))
+            await self._plans.wait(effect)
         binding = effect.binding
         for name, plugin in effect.hooks.pre_binds:
             if name not in effect.pre_binds:
@@ -148,6 +166,29 @@ class Binder:
             binding = answer
         in_pre_bind.running = ""
         return binding
+
+    async def _undo(self, effect: Bind, progress: PlanProgress) -> None:
+        """Take back what was written for a pod that is not bound."""
+        if not any(one.plan.undo for one in effect.plans):
+            return
+        try:
+            if not await self._is_on_a_node(effect.pod):
+                await self._plans.undo(effect.pod, effect.plans, progress)
+        except KubeError as error:
+            log.warning("pod %s: nothing could be taken back: %s", effect.pod.key, error)
+        except Exception:
+            log.exception("pod %s: nothing could be taken back: internal error", effect.pod.key)
+
+    async def _is_on_a_node(self, pod: Pod) -> bool:
+        """Whether somebody else bound a pod: then it uses what was written for it."""
+        path = api_path("api", "v1", "namespaces", pod.namespace, "pods", pod.name)
+        try:
+            found = await self._client.get(path, Pod)
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return False
+            raise
+        return found.uid == pod.uid and bool(found.node_name)
 
     async def post_bind(self, effect: Bind) -> None:
         """Run the hooks after a binding."""

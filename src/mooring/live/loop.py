@@ -44,6 +44,7 @@ from mooring.scheduler.effects import (
     Bound,
     CleanUp,
     Effect,
+    ObjectWritten,
     PatchStatus,
     PreemptVictims,
     RecordEvent,
@@ -149,7 +150,9 @@ class LiveScheduler:
         self._change_hooks = SyncHooks(deadline, "the change")
         self._waiting_bindings = WaitingBindings()
         plan_hooks = SyncHooks(deadline, "a function of a plan")
-        self._plans = PlanExecutor(client, runtimes, plan_hooks, self._waiting_bindings)
+        self._plans = PlanExecutor(
+            client, runtimes, plan_hooks, self._waiting_bindings, self._report
+        )
         self._hooks = AsyncHooks(deadline, binding_seconds, self._waiting_bindings)
         self._binder = Binder(client, recorder, self._plans, self._hooks, extenders=extenders)
         self._changes: deque[list[Change[Any]]] = deque()
@@ -279,7 +282,7 @@ class LiveScheduler:
     def overdue(self) -> list[str]:
         """The pods, by key, whose binding nobody works on, or that takes far too long."""
         now = self._clock()
-        reported = {one.pod.uid for one in self._reports if not isinstance(one, VictimsPreempted)}
+        reported = {one.pod.uid for one in self._reports if isinstance(one, Bound | BindFailed)}
         return [
             one.queued.key
             for one in self.core.binding
@@ -325,6 +328,8 @@ class LiveScheduler:
             with self._sync_hooks:
                 effects = self.core.report(report, self._clock())
             self._dispatch(effects)
+            if isinstance(report, ObjectWritten):
+                self._plans.on_changes([Put(report.thing)])
         except Exception:
             log.exception("internal error on %r", report)
 

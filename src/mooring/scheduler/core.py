@@ -31,6 +31,7 @@ from mooring.scheduler.effects import (
     Bound,
     CleanUp,
     Effect,
+    ObjectWritten,
     PatchStatus,
     Report,
     VictimsPreempted,
@@ -43,6 +44,7 @@ from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.scheduler.waiting_pods import WaitingPods
 from mooring.state.cluster import Cluster
+from mooring.state.written_objects import WrittenObjects
 
 log = logging.getLogger("mooring.scheduler")
 
@@ -78,6 +80,7 @@ class Core:
         self._binding_cycles = BindingCycles(
             decider, cluster, queue, waiting, self._failed_attempts, self._placement_undone
         )
+        self._written = WrittenObjects(cluster.catalog)
         # Pods that will look for victims when it is seen what becomes of those of others.
         self._deferred: dict[str, Pod] = {}
 
@@ -106,10 +109,14 @@ class Core:
                 if not put:
                     self.cluster.remove_node(thing.name)
                 self._on_event(old_node, new_node, now)
-            else:
-                old = self.cluster.catalog.get(type(thing), thing.key)
-                self.cluster.put(thing) if put else self.cluster.remove(thing)
-                self._on_event(old, thing if put else None, now)
+            elif not self._written.is_outdated(thing, put=put):
+                self._apply(thing, now, put=put)
+
+    def _apply(self, thing: KubeObject, now: float, *, put: bool = True) -> None:
+        """An object that is neither node nor pod is there, or is not there any more."""
+        old = self.cluster.catalog.get(type(thing), thing.key)
+        self.cluster.put(thing) if put else self.cluster.remove(thing)
+        self._on_event(old, thing if put else None, now)
 
     def _on_pod(self, seen: Pod, now: float, *, put: bool) -> None:
         """A pod is there, finished or not, or is not there any more."""
@@ -280,6 +287,10 @@ class Core:
             return self._binding_cycles.bound(report)
         if isinstance(report, BindFailed):
             return self._binding_cycles.not_bound(report, now)
+        if isinstance(report, ObjectWritten):
+            if self._written.take(report.thing):
+                self._apply(report.thing, now)
+            return []
         return self._victims_preempted(report, now)
 
     def _victims_preempted(self, report: VictimsPreempted, now: float) -> list[Effect]:

@@ -13,6 +13,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.plans.plan import PluginPlan
+from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 
 _NO_HOOKS: Final = BindingHooks({})
@@ -167,4 +168,16 @@ class VictimsPreempted(msgspec.Struct, frozen=True, gc=False):
     error: str = ""
 
 
-Report = Bound | BindFailed | VictimsPreempted
+class ObjectWritten(msgspec.Struct, frozen=True, gc=False):
+    """The API server has written an object for a plan; informers show it later.
+
+    Decisions know of it at once: until the object is seen, what it uses would be free otherwise.
+
+    Attributes:
+        thing: the object as the API server answered.
+    """
+
+    thing: KubeObject
+
+
+Report = Bound | BindFailed | VictimsPreempted | ObjectWritten

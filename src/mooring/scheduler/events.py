@@ -5,6 +5,7 @@ Called by whoever knows that something happened to a pod. An event is an effect:
 
 from typing import Final
 
+from mooring.framework.plans.plan import WaitingEvent
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import Effect, PatchStatus, PreemptVictims, RecordEvent
 
@@ -18,6 +19,12 @@ def scheduled(pod: Pod, node: str) -> RecordEvent:
     """The event of a pod that was bound."""
     note = f"Successfully assigned {pod.key} to {node}"
     return RecordEvent(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)
+
+
+def waiting_for(pod: Pod, event: WaitingEvent) -> RecordEvent:
+    """The event of a pod that has a node and waits for what a plan says."""
+    note = _cut(event.note, _NOTE)
+    return RecordEvent(pod, event.reason, "Scheduling", note, reporter=pod.scheduler_name)
 
 
 def failed_scheduling(

@@ -13,6 +13,8 @@ from mooring.deploy.manifests.installation import (
     Installation,
 )
 from mooring.testing.real_kubernetes import ControlPlane
+from tests.e2e.device_case import device, device_class, request, slice_of
+from tests.e2e.device_objects import API as DEVICES_V1
 from tests.e2e.manifests.generated_manifests import NAME, objects, stream
 from tests.e2e.provisioner import local_volume
 
@@ -26,6 +28,8 @@ AUDIT: Final = {
         {"level": "None"},
     ],
 }
+#: What devices provide.
+RESOURCE: Final = "example.com/gpu"
 #: Objects of the installation itself; of all others, whatever users make has to be allowed.
 OWN: Final = frozenset({"leases"})
 #: The first one rejects pods with the label picky, and does not bind the contested one before it
@@ -221,8 +225,8 @@ def node_of(plane: ControlPlane, pod: str) -> str:
 
 
 def pod(name: str, scheduler: str, *, labels: Any = None, **spec: Any) -> dict[str, Any]:
-    cpu = spec.pop("cpu", "0")
-    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": cpu}}}
+    resources = {"requests": {"cpu": spec.pop("cpu", "0")}, "limits": spec.pop("limits", {})}
+    container = {"name": "main", "image": "pause", "resources": resources}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -285,3 +289,39 @@ def make_volumes(plane: ControlPlane) -> None:
     plane.create(local_volume("disk", "north", "there", "1Gi"))
     available = {"status": {"phase": "Available"}}
     plane.kubectl("patch", "pv", "disk", "--subresource=status", f"--patch={json.dumps(available)}")
+
+
+def make_devices(plane: ControlPlane) -> None:
+    """Devices on a node, a claim for one, and a resource that they provide."""
+    plane.create(device_class(resource=RESOURCE))
+    plane.create(slice_of("north", *(device(f"gpu-{number}") for number in range(4))))
+    plane.create(
+        {
+            "apiVersion": DEVICES_V1,
+            "kind": "ResourceClaim",
+            "metadata": {"name": "mine", "namespace": NAME},
+            "spec": {"devices": {"requests": [request()]}},
+        }
+    )
+
+
+def leave_special_claim(plane: ControlPlane, name: str) -> None:
+    """A pod, and a claim for its extended resource that an earlier attempt left."""
+    gates = [{"name": "example.com/later"}]
+    made = plane.create(pod(name, NAME, limits={RESOURCE: "1"}, schedulingGates=gates))
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "controller": True}
+    plane.create(
+        {
+            "apiVersion": DEVICES_V1,
+            "kind": "ResourceClaim",
+            "metadata": {
+                "name": f"{name}-extended-resources",
+                "namespace": NAME,
+                "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+                "ownerReferences": [{**owner, "uid": made["metadata"]["uid"]}],
+            },
+            "spec": {"devices": {"requests": [request()]}},
+        }
+    )
+    ungated = json.dumps({"spec": {"schedulingGates": None}})
+    plane.kubectl("patch", "pod", name, f"--namespace={NAME}", "--type=merge", f"--patch={ungated}")

@@ -13,7 +13,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import fail, reject
-from mooring.live.plan_executor import PlanExecutor, PlanFailed
+from mooring.live.plan_executor import PlanExecutor, PlanFailed, PlanProgress
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Put
@@ -22,7 +22,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
 from mooring.process.deadline import Deadline
-from mooring.scheduler.effects import Bind
+from mooring.scheduler.effects import Bind, ObjectWritten
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
@@ -43,10 +43,14 @@ class FakeClient:
 
     def __init__(self, *answers: dict[str, Any] | KubeError) -> None:
         self.asked: list[tuple[str, str, object]] = []
+        self.content_types: list[str] = []
         self._answers = list(answers)
 
-    async def request(self, method: str, path: str, *, body: object = None, **more: Any) -> bytes:
+    async def request(
+        self, method: str, path: str, *, body: object = None, content_type: str = "", **more: Any
+    ) -> bytes:
         self.asked.append((method, path, body))
+        self.content_types.append(content_type)
         answer = self._answers.pop(0) if self._answers else {}
         if isinstance(answer, KubeError):
             raise answer
@@ -66,10 +70,13 @@ class World:
         self.cluster.put(make_node("a"))
         self.cluster.put(self.pod)
         self.waiting = WaitingBindings()
+        self.progress = PlanProgress()
+        self.written: list[ObjectWritten] = []
         client: Any = self.client
         self.executor = PlanExecutor(
-            client, {"s": Runtime(self.cluster)}, SyncHooks(Deadline(10)), self.waiting
-        )
+            client, {"s": Runtime(self.cluster)}, SyncHooks(Deadline(10)), self.waiting,
+            self.written.append,
+        )  # fmt: skip
 
     async def write(self, *plans: hook.Plan) -> None:
         await self.executor.write(self.pod, [PluginPlan("Mine", plan) for plan in plans])
@@ -79,7 +86,12 @@ class World:
         binding = Binding(namespace="default", name="p", uid=self.pod.uid, node_name=node.name)
         named = tuple(PluginPlan("Mine", plan) for plan in plans)
         nothing: Any = None
-        await self.executor.carry_out(Bind(self.pod, binding, nothing, "s", plans=named))
+        await self.executor.write(self.pod, named, self.progress)
+        await self.executor.wait(Bind(self.pod, binding, nothing, "s", plans=named))
+
+    async def undo(self, *plans: hook.Plan) -> None:
+        named = tuple(PluginPlan("Mine", plan) for plan in plans)
+        await self.executor.undo(self.pod, named, self.progress)
 
     def put(self, *things: KubeObject) -> None:
         for thing in things:
@@ -318,3 +330,86 @@ def test_an_object_is_deleted_after_it_was_changed() -> None:
         ("PATCH", f"{CLAIMS}/c", {}),
         ("DELETE", f"{CLAIMS}/c", options),
     ]
+
+
+def stored(name: str, version: str = "1", **spec: Any) -> dict[str, Any]:
+    """An object as the API server answers."""
+    metadata = {"name": name, "namespace": "default", "resourceVersion": version}
+    return {"metadata": metadata, "spec": spec}
+
+
+def version_of(name: str) -> Callable[[tuple[KubeObject, ...]], hook.WriteAnswer]:
+    """A step that writes the version of what was written last; nothing if nothing was."""
+
+    def step(answers: tuple[KubeObject, ...]) -> hook.Write | None:
+        return patch(name, body={"v": answers[-1].resource_version}) if answers else None
+
+    return step
+
+
+def test_an_error_is_told_in_the_words_of_the_api_server() -> None:
+    said = 'claim "c" is invalid: status.reservedFor: Too many: 257'
+    world = World(ApiError(f"The API server x answered 422: {said}.", status=422, said=said))
+    with pytest.raises(PlanFailed) as failed:
+        asyncio.run(world.carry_out(hook.Plan(writes=(patch(doing="add user"),))))
+    assert str(failed.value) == f"{PREFIX}add user: {said}"
+
+
+class TestUndo:
+    def test_what_was_written_is_taken_back_the_last_plan_first(self) -> None:
+        world = World(stored("a", "5"), stored("b", "6"))
+        first = hook.Plan(writes=(patch("a"),), undo=(version_of("undo-a"), patch("more")))
+        second = hook.Plan(writes=(patch("b"),), undo=(version_of("undo-b"),))
+        never = hook.Plan(writes=(patch("c"),), undo=(version_of("undo-c"),))
+        asyncio.run(world.carry_out(first, second))
+        del world.client.asked[:]
+        asyncio.run(world.undo(first, second, never))
+        assert world.client.asked == [
+            ("PATCH", f"{CLAIMS}/undo-b", {"v": "6"}),
+            ("PATCH", f"{CLAIMS}/undo-a", {"v": "5"}),
+            ("PATCH", f"{CLAIMS}/more", {"spec": {"n": "more"}}),
+        ]
+
+    def test_only_the_writes_that_were_sent_are_known(self) -> None:
+        world = World(stored("a", "5"), CONFLICT)
+        plan = hook.Plan(writes=(patch("a"), patch("b")), undo=(version_of("undo"),))
+        with pytest.raises(PlanFailed):
+            asyncio.run(world.carry_out(plan))
+        asyncio.run(world.undo(plan))
+        assert world.client.asked[2:] == [("PATCH", f"{CLAIMS}/undo", {"v": "5"})]
+
+    def test_what_fails_is_logged_and_the_rest_follows(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world = World(ApiError("no", status=500), ApiError("gone", status=404))
+        plan = hook.Plan(undo=(patch("a", doing="release a"), patch("b"), patch("c")))
+        asyncio.run(world.undo(plan))
+        assert [path for _, path, _ in world.client.asked] == [
+            f"{CLAIMS}/a", f"{CLAIMS}/b", f"{CLAIMS}/c",
+        ]  # fmt: skip
+        # An object that is gone needs no undo.
+        assert [one.getMessage() for one in caplog.records] == [
+            f"pod default/p: not everything could be taken back: {PREFIX}release a: no"
+        ]
+
+    def test_a_strategic_patch_is_sent_as_one(self) -> None:
+        world = World()
+        asyncio.run(world.undo(hook.Plan(undo=(patch("a", patch_type="strategic"), patch("b")))))
+        assert world.client.content_types == [
+            "application/strategic-merge-patch+json", "application/merge-patch+json",
+        ]  # fmt: skip
+
+
+def test_what_was_written_is_reported_at_once() -> None:
+    world = World(stored("a", "5"), stored("b", "6"))
+    plan = hook.Plan(writes=(patch("a"), version_of("b")))
+    asyncio.run(world.carry_out(plan))
+    things = [(one.thing.name, one.thing.resource_version) for one in world.written]
+    assert things == [("a", "5"), ("b", "6")]
+
+
+def test_a_plan_says_itself_what_a_wait_that_takes_too_long_is_called() -> None:
+    world = World()
+    plan = hook.Plan(ready=lambda _: False, seconds=0, too_late="device binding timeout")
+    with pytest.raises(PlanFailed, match=r"device binding timeout$"):
+        asyncio.run(world.carry_out(plan))

@@ -11,6 +11,8 @@ from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.framework.verdict import fail
+from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
+from mooring.scheduler.effects import ObjectWritten
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -420,3 +422,52 @@ def test_preempt_hooks_that_leave_nobody_are_told_of() -> None:
     assert world.events[0][2] == (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: no candidate node for preemption"
     )
+
+
+class TestWrittenObjects:
+    """What the API server answered counts at once, and events from before do not take it back."""
+
+    def test_a_decision_sees_it_before_informers_do(self) -> None:
+        world = World(claim("1"))
+        world.core.report(ObjectWritten(claim("5", phase="Bound")), world.now)
+        assert world.cluster.catalog.get(PersistentVolumeClaim, "default/c") == claim(
+            "5", phase="Bound"
+        )
+        world.put(claim("3", phase="Lost"))
+        found = world.cluster.catalog.get(PersistentVolumeClaim, "default/c")
+        assert found is not None
+        assert found.resource_version == "5"
+        world.put(claim("6"))
+        found = world.cluster.catalog.get(PersistentVolumeClaim, "default/c")
+        assert found is not None
+        assert found.resource_version == "6"
+
+    def test_what_is_gone_by_then_does_not_come_back(self) -> None:
+        world = World(claim("1"))
+        world.delete(claim("4"))
+        world.core.report(ObjectWritten(claim("3")), world.now)
+        assert world.cluster.catalog.get(PersistentVolumeClaim, "default/c") is None
+
+    def test_it_requeues_pods_as_an_event_does(self) -> None:
+        waiting = pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+        world = World(node("a"), claim("1"), waiting)
+        world.run()
+        assert world.where("p") == ""
+        bound = claim("5", phase="Bound", volume="pv")
+        world.put(PersistentVolume.from_dict({"metadata": {"name": "pv"}}))
+        world.core.report(ObjectWritten(bound), world.now)
+        world.wait(10)
+        assert world.where("p") == "a"
+
+
+def claim(version: str, phase: str = "Pending", volume: str = "") -> PersistentVolumeClaim:
+    return PersistentVolumeClaim.from_dict(
+        {
+            "metadata": {
+                "name": "c", "namespace": "default", "uid": "u", "resourceVersion": version,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"} if volume else {},
+            },
+            "spec": {"volumeName": volume, "accessModes": ["ReadWriteOnce"]},
+            "status": {"phase": phase},
+        }
+    )  # fmt: skip

@@ -7,6 +7,7 @@ what is illegal becomes an `AnswerError`, which the caller turns into one that n
 
 import json
 import math
+import re
 from typing import Final, cast
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from mooring.errors import AnswerError
 from mooring.framework import foreign
 from mooring.framework.hook_answers import is_yes, legal_verdict, rejection, shortened, shown
-from mooring.framework.plans.plan import ObjectKey, Plan, Step, Write
+from mooring.framework.plans.plan import ObjectKey, Plan, Step, WaitingEvent, Write
 from mooring.framework.verdict import Verdict
 from mooring.model.kinds import BY_NAME
 
@@ -24,6 +25,9 @@ MOST_OBJECTS: Final = 1000
 #: No plan is waited for longer, in seconds: three years.
 _LONGEST: Final = 1e8
 _VERBS: Final = ("create", "patch", "delete")
+_PATCH_TYPES: Final = ("merge", "strategic")
+#: What the API server takes as the reason of an event, in the form that Kubernetes' own have.
+_REASON: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
 _NUMBERS: Final = (int, float)
 
 
@@ -33,13 +37,9 @@ def legal_plan(plan: Plan) -> Plan:
     Raises:
         AnswerError: it is none.
     """
-    writes: object = plan.writes
     objects: object = plan.objects
     ready: object = plan.ready
-    if not (type(writes) is tuple and len(writes) <= MOST_WRITES):
-        raise AnswerError(
-            f"it returned a Plan whose writes must be a tuple of at most {MOST_WRITES}"
-        )
+    writes, undo = _legal_steps(plan.writes, "writes"), _legal_steps(plan.undo, "undo")
     if not (type(objects) is tuple and len(objects) <= MOST_OBJECTS):
         raise AnswerError(
             f"it returned a Plan whose objects must be a tuple of at most {MOST_OBJECTS}"
@@ -48,10 +48,13 @@ def legal_plan(plan: Plan) -> Plan:
         raise AnswerError(f"it returned a Plan with ready={shown(ready)}, which is not a function")
     return Plan(
         doing=_text(plan.doing, "doing"),
-        writes=tuple(_legal_step(one) for one in writes),
+        writes=writes,
         ready=plan.ready,
         objects=tuple(_legal_key(one) for one in objects),
         seconds=_legal_seconds(plan.seconds),
+        too_late=_text(plan.too_late, "too_late"),
+        event=_legal_event(plan.event),
+        undo=undo,
     )
 
 
@@ -97,15 +100,39 @@ def _no(answer: object) -> Verdict | None:
     return None
 
 
-def _legal_step(step: object) -> Step:
+def _legal_steps(steps: object, what: str) -> tuple[Step, ...]:
+    if not (type(steps) is tuple and len(steps) <= MOST_WRITES):
+        raise AnswerError(
+            f"it returned a Plan whose {what} must be a tuple of at most {MOST_WRITES}"
+        )
+    return tuple(_legal_step(one, what) for one in steps)
+
+
+def _legal_step(step: object, what: str) -> Step:
     if type(step) is Write:
         return _legal_write(step)
     if not callable(step):
         raise AnswerError(
-            f"it returned a Plan with {shown(step)} among its writes; each must be a Write or "
+            f"it returned a Plan with {shown(step)} among its {what}; each must be a Write or "
             "a function that returns one"
         )
     return cast("Step", step)
+
+
+def _legal_event(event: object) -> WaitingEvent | None:
+    if event is None:
+        return None
+    if type(event) is not WaitingEvent:
+        raise AnswerError(
+            f"it returned a Plan with event={shown(event)}; it must be a WaitingEvent"
+        )
+    reason, note = _text(event.reason, "reason"), _text(event.note, "note")
+    if _REASON.fullmatch(reason) is None:
+        raise AnswerError(
+            f"it returned a Plan with an event whose reason is {shown(reason)}; it must be in "
+            "CamelCase"
+        )
+    return WaitingEvent(reason=reason, note=note)
 
 
 def _legal_write(write: Write) -> Write:
@@ -113,6 +140,12 @@ def _legal_write(write: Write) -> Write:
     if type(verb) is not str or verb not in _VERBS:
         raise AnswerError(
             f"it returned a Write with the verb {shown(verb)}; it must be create, patch or delete"
+        )
+    patch_type: object = write.patch_type
+    if type(patch_type) is not str or patch_type not in _PATCH_TYPES:
+        raise AnswerError(
+            f"it returned a Write with the patch type {shown(patch_type)}; it must be merge or "
+            "strategic"
         )
     on_conflict: object = write.on_conflict
     if on_conflict is not None and not callable(on_conflict):
@@ -126,6 +159,7 @@ def _legal_write(write: Write) -> Write:
         key=key,
         body=_legal_body(write.body),
         subresource=_text(write.subresource, "subresource"),
+        patch_type=write.patch_type,
         doing=_text(write.doing, "doing"),
         on_conflict=write.on_conflict,
     )

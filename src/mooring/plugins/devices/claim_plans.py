@@ -8,23 +8,24 @@ the plan is data, and its functions read only what they are given.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import msgspec
 
-from mooring.framework.plans.plan import Plan, Step, Write, WriteAnswer
+from mooring.framework.plans.plan import Plan, Step, WaitingEvent, Write, WriteAnswer
 from mooring.framework.verdict import Verdict, fail
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
-from mooring.plugins.devices.binding_conditions import has_binding_conditions, readiness
+from mooring.plugins.devices.binding_conditions import (
+    ReadyLimit,
+    has_binding_conditions,
+    readiness,
+)
+from mooring.plugins.devices.claim_cleanup import FINALIZER, latest_claim, undo_steps
 from mooring.plugins.devices.extended_requests import ContainerExtendedResourceRequest
-from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
+from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM, not_found
 from mooring.state.cluster import Cluster
-
-#: Keeps an allocated claim from being deleted before its devices are released.
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 
 class ClaimReservation(msgspec.Struct, frozen=True):
@@ -56,86 +57,43 @@ class ClaimReservation(msgspec.Struct, frozen=True):
 
 
 def reservation_plan(
-    pod: Pod, claims: Sequence[ResourceClaim], waiting: Sequence[ClaimReservation],
-    time: str, seconds: float,
+    pod: Pod, node: str, claims: Sequence[ResourceClaim], waiting: Sequence[ClaimReservation],
+    time: str, limit: ReadyLimit,
 ) -> Plan | None:  # fmt: skip
-    """What has to be done before a pod is bound; None if its claims are its own already.
+    """What has to be done before a pod is bound; None if it has no claims there.
 
     Args:
         pod: the pod.
-        claims: all claims of the pod.
-        waiting: those that are not reserved for it yet.
+        node: the name of its node.
+        claims: the claims that the pod names.
+        waiting: the claims that are not reserved for it yet, and one that is created.
         time: when devices are allocated.
-        seconds: how long devices may take to become ready.
+        limit: how long devices may take to become ready.
     """
+    if not claims and not waiting:
+        return None
+    created = next((one.claim for one in waiting if one.created), None)
+    used = [*claims, created] if created is not None else list(claims)
     allocations = [one.allocation for one in waiting]
     allocations += [one.status.allocation for one in claims]
     conditional = any(
         has_binding_conditions(one.devices.results or ()) for one in allocations if one is not None
     )
-    if not waiting and not conditional:
-        return None
-    keys = [one.key for one in claims]
-    return Plan(
-        doing="",
+    plan = Plan(
         writes=tuple(step for one in waiting for step in one.steps(pod, time)),
-        ready=functools.partial(_are_ready, tuple(keys)) if conditional else None,
+        undo=undo_steps(pod, claims, created),
+    )
+    if not conditional:
+        return plan
+    keys = tuple(one.key for one in used)
+    note = f"waiting for binding conditions for device on node {node}"
+    return msgspec.structs.replace(
+        plan,
+        ready=functools.partial(_are_ready, keys, created.key if created is not None else ""),
         objects=tuple((ResourceClaim, key) for key in keys),
-        seconds=seconds,
-    )
-
-
-def deallocation_plan(claim: ResourceClaim) -> Plan:
-    """What has to be done to give back the devices of a claim that nobody uses."""
-    return Plan(doing="deallocating claims", writes=(_deallocate(claim, claim),))
-
-
-def deletion_plan(claim: ResourceClaim) -> Plan:
-    """What has to be done to remove a claim that was made for extended resources."""
-    return Plan(
-        doing="deleting claims",
-        writes=(
-            _unprotect(claim, claim),
-            Write(
-                verb="delete",
-                kind=ResourceClaim,
-                key=claim.key,
-                body={"preconditions": {"uid": claim.uid}},
-                doing=f"delete claim {claim.key}",
-            ),
-        ),
-    )
-
-
-def _deallocate(asked: ResourceClaim, claim: KubeObject) -> Write:
-    return Write(
-        verb="patch",
-        kind=ResourceClaim,
-        key=asked.key,
-        subresource="status",
-        body={
-            "metadata": {"uid": asked.uid, "resourceVersion": claim.resource_version},
-            "status": {"allocation": None, "reservedFor": None, "devices": None},
-        },
-        doing=f"deallocate claim {asked.key}",
-    )
-
-
-def _unprotect(asked: ResourceClaim, claim: KubeObject) -> Write:
-    finalizers = [one for one in claim.metadata.finalizers or () if one != FINALIZER]
-    return Write(
-        verb="patch",
-        kind=ResourceClaim,
-        key=asked.key,
-        body={
-            "metadata": {
-                "uid": asked.uid,
-                "resourceVersion": claim.resource_version,
-                "finalizers": finalizers or None,
-            }
-        },
-        doing=f"update claim {asked.key}",
-        on_conflict=functools.partial(_unprotect, asked),
+        seconds=limit.seconds,
+        too_late=limit.too_late,
+        event=WaitingEvent(reason="BindingConditionsPending", note=note),
     )
 
 
@@ -209,12 +167,7 @@ def _latest(
     answers: tuple[KubeObject, ...],
 ) -> WriteAnswer:
     """A write to a claim as it was written last."""
-    found = [
-        answer
-        for answer in answers
-        if isinstance(answer, ResourceClaim) and answer.key == one.claim.key
-    ]
-    return write(one, pod, time, found[-1] if found else one.claim)
+    return write(one, pod, time, latest_claim(one.claim.key, answers) or one.claim)
 
 
 def _problem(one: ClaimReservation, claim: ResourceClaim) -> Verdict | None:
@@ -283,12 +236,13 @@ def _reserve(one: ClaimReservation, pod: Pod, time: str, claim: KubeObject) -> W
     )
 
 
-def _are_ready(keys: tuple[str, ...], cluster: Cluster) -> bool | Verdict:
+def _are_ready(keys: tuple[str, ...], created: str, cluster: Cluster) -> bool | Verdict:
     """Whether the devices of all claims are ready; a verdict that says why they never will be."""
     for key in keys:
         claim = cluster.catalog.get(ResourceClaim, key)
         if claim is None:
-            return False  # it was created, and has not arrived yet
+            # What was created may not have arrived yet.
+            return False if key == created else fail(not_found(key))
         if claim.status.allocation is None:
             return False
         ready = readiness(claim)

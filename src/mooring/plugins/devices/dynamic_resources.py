@@ -51,17 +51,18 @@ from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
-from mooring.plugins.devices.claim_plans import (
-    deallocation_plan,
-    deletion_plan,
-    reservation_plan,
-)
+from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_plan
+from mooring.plugins.devices.claim_plans import reservation_plan
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
 from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
 from mooring.plugins.devices.opt_in.device_trial import resolvable
-from mooring.plugins.devices.pod_claims import check_classes, claims_of
+from mooring.plugins.devices.pod_claims import (
+    EXTENDED_RESOURCE_CLAIM,
+    check_classes,
+    claims_of,
+)
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
 
@@ -128,8 +129,8 @@ class DynamicResources(
         (RESOURCE, "resourceclaims", "get"),
         (RESOURCE, "resourceclaims", "delete"),
         (RESOURCE, "resourceclaims/status", "patch"),
-        # v1.36: whoever allocates a claim or reserves it needs this, too.
-        (RESOURCE, "resourceclaims/binding", "update"),
+        # v1.36: whoever allocates a claim or reserves it needs this, too, with the verb of the
+        # request, which is a patch here.
         (RESOURCE, "resourceclaims/binding", "patch"),
     )
     filter_scope = Scope.NODES
@@ -278,8 +279,8 @@ class DynamicResources(
     def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
         """Count the devices of the chosen node as in use.
 
-        The plan is to allocate the claims and to reserve them for the pod; there is none if they
-        are reserved already.
+        The plan is to allocate the claims and to reserve them for the pod, and to take that back if
+        it is not bound.
         """
         state: PodDevices | None = cycle.data.get(self.name)
         if state is None:
@@ -295,10 +296,9 @@ class DynamicResources(
                 creator = cycle.pod.uid if one.created else ""
                 tracker.reserve(one.claim.key, one.allocation, creator)
                 state.reserved.append(one.claim.key)
-        claims = [*state.own_claims, *(one.claim for one in waiting if one.created)]
-        return reservation_plan(
-            cycle.pod, claims, waiting, self._time(), self._conditions.timeout_ns / 10**9
-        )
+        claims = state.own_claims
+        limit = self._conditions.limit(claims)
+        return reservation_plan(cycle.pod, node.name, claims, waiting, self._time(), limit)
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:  # noqa: ARG002
         """No longer count the devices that were not allocated after all."""
@@ -324,6 +324,8 @@ class DynamicResources(
                 Node, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
             ),
             RequeueHint(ResourceClaim, either, self._claim_helps),
+            # kube-scheduler tries such a pod again after five minutes.
+            RequeueHint(ResourceClaim, Action.DELETE, self._stale_claim_is_gone),
             RequeueHint(Pod, Action.UPDATE_OTHER, self._has_claims),
             RequeueHint(DeviceClass, either),
             RequeueHint(ResourceSlice, either),
@@ -369,6 +371,16 @@ class DynamicResources(
         if all(one.uid != new.uid for one in claims):
             return False
         return old is None or old.status != new.status
+
+    def _stale_claim_is_gone(
+        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None
+    ) -> bool:
+        """Whether the claim for extended resources was deleted that an earlier attempt left."""
+        if new is not None or old is None:
+            return False
+        owner = old.controller
+        special = old.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
+        return special and owner is not None and owner.uid == pod.uid
 
     def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange, for the event

@@ -28,7 +28,7 @@ def claims_of(pod: Pod, catalog: Catalog) -> list[ResourceClaim] | Verdict:
             return name
         claim = catalog.get(ResourceClaim, f"{pod.namespace}/{name}")
         if claim is None:
-            return _no(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+            return _no(not_found(f"{pod.namespace}/{name}"))
         if claim.deleting:
             return _no(f'resourceclaim "{name}" is being deleted')
         if one.resource_claim_name is None and not _is_controlled_by(claim, pod):
@@ -57,6 +57,11 @@ def check_classes(claim: ResourceClaim, find_class: FindClass) -> Verdict | None
             if find_class(device_class) is None:
                 return _no(f"request {name}: device class {device_class} does not exist")
     return None
+
+
+def not_found(key: str) -> str:
+    """What is said of a claim that does not exist."""
+    return f'could not find ResourceClaim "{key}"'
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:

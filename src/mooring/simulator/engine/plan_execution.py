@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from mooring.embedded.patches.patch import MERGE, Patch
+from mooring.embedded.patches.patch import MERGE, STRATEGIC, Patch
 from mooring.embedded.resources import RESOURCES, Resource
 from mooring.embedded.status_errors import StatusError
 from mooring.errors import MooringError
 from mooring.framework import foreign
-from mooring.framework.plans.plan import MOST_TRIES, ObjectKey, PluginPlan, Write
+from mooring.framework.plans.plan import MOST_TRIES, ObjectKey, PluginPlan, Step, Write
 from mooring.framework.plans.plan_answers import legal_ready, legal_write
 from mooring.framework.verdict import Verdict
-from mooring.model.change import Change
+from mooring.model.change import Change, Gone
 from mooring.model.kinds import find_kind
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
@@ -66,12 +66,18 @@ class PlanExecution:
         self._heap = heap
         self._pods: dict[str, _Waiting] = {}
         self._waiting: dict[ObjectKey, dict[str, _Waiting]] = {}
+        # What plans wrote and nobody has seen yet: class, key, version; no version if deleted.
+        self._written: set[tuple[type[KubeObject], str, str]] = set()
+        # What was answered for the plans of pods that are not bound yet, by unique id.
+        self._answers: dict[str, list[list[KubeObject]]] = {}
 
     def carry_out(self, effect: Bind, done: Done) -> None:
         """Write what was planned for a pod, and say when everything is ready."""
+        answers = self._answers[effect.pod.uid] = []
         try:
             for one in effect.plans:
-                self._write_all(one)
+                answers.append([])
+                self._write_all(one.plan.writes, one, answers[-1])
         except _PlanFailed as failed:
             done(_failed(effect, failed))
             return
@@ -91,7 +97,21 @@ class PlanExecution:
         """Write what plugins want changed for a pod; what fails, they want again."""
         for one in plans:
             with suppress(_PlanFailed):
-                self._write_all(one)
+                self._write_all(one.plan.writes, one, [])
+
+    def bound(self, effect: Bind) -> None:
+        """A pod is bound: nothing has to be taken back."""
+        self._answers.pop(effect.pod.uid, None)
+
+    def undo(self, effect: Bind) -> None:
+        """Take back what was written for a pod that is not bound, the last plan first."""
+        answers = self._answers.pop(effect.pod.uid, [])
+        for number in reversed(range(len(effect.plans))):
+            one = effect.plans[number]
+            known = answers[number] if number < len(answers) else []
+            for step in one.plan.undo:
+                with suppress(_PlanFailed):
+                    self._write_all((step,), one, known)
 
     def cancel(self, uid: str, message: str) -> bool:
         """Break off the plans of a pod; whether it had any under way."""
@@ -110,6 +130,15 @@ class PlanExecution:
             key = (type(change.object), change.object.key)
             for waiting in list(self._waiting.get(key, {}).values()):
                 self._look(waiting)
+
+    def pop_others(self, changes: Iterable[Change[Any]]) -> list[Change[Any]]:
+        """The changes that plans have not brought about; what they wrote counts as seen then."""
+        written, self._written = self._written, set()
+        return [
+            one
+            for one in changes
+            if (type(thing := one.object), thing.key, _version_of(one)) not in written
+        ]
 
     # -- waiting
 
@@ -138,7 +167,7 @@ class PlanExecution:
 
     def _late(self, waiting: _Waiting, one: PluginPlan) -> None:
         if not waiting.over and one in waiting.plans:
-            failed = _PlanFailed(_said(one, "context deadline exceeded"))
+            failed = _PlanFailed(_said(one, one.plan.too_late))
             self._finish(waiting, _failed(waiting.effect, failed))
 
     def _finish(self, waiting: _Waiting, report: BindFailed | None) -> None:
@@ -159,13 +188,14 @@ class PlanExecution:
 
     # -- writing
 
-    def _write_all(self, one: PluginPlan) -> None:
-        answers: tuple[KubeObject, ...] = ()
-        for step in one.plan.writes:
-            write = step if isinstance(step, Write) else _ask(one, legal_write, step, answers)
+    def _write_all(self, steps: Iterable[Step], one: PluginPlan, answers: list[KubeObject]) -> None:
+        for step in steps:
+            write = step
+            if not isinstance(step, Write):
+                write = _ask(one, legal_write, step, tuple(answers))
             answer = self._write(one, write)
             if answer is not None:
-                answers = (*answers, answer)
+                answers.append(answer)
 
     def _write(self, one: PluginPlan, write: Write | Verdict | None) -> KubeObject | None:
         latest: KubeObject | None = None
@@ -195,6 +225,7 @@ class PlanExecution:
         body = msgspec.json.encode(write.body)
         if write.verb == "delete":
             api.delete(resource, namespace, name, dict(write.body))
+            self._written.add((write.kind, write.key, ""))
             return None
         if write.verb == "create":
             obj = msgspec.json.decode(body)
@@ -202,9 +233,11 @@ class PlanExecution:
             obj.setdefault("kind", resource.kind)
             item = api.create(resource, obj, namespace)
         else:
-            patch = Patch(MERGE, body)
+            patch = Patch(STRATEGIC if write.patch_type == "strategic" else MERGE, body)
             item, _ = api.patch(resource, namespace, name, patch, subresource=write.subresource)
-        return write.kind.from_json(item.body)
+        answer = write.kind.from_json(item.body)
+        self._written.add((write.kind, answer.key, answer.resource_version))
+        return answer
 
 
 class _PlanFailed(MooringError):  # noqa: N818 - reads as the sentence it is raised with
@@ -237,6 +270,10 @@ def _said(one: PluginPlan, *texts: str) -> str:
     # parity v1.36.4: framework/runtime/framework.go RunPreBindPlugins
     said = (f'running PreBind plugin "{one.plugin}"', one.plan.doing, *texts)
     return ": ".join(text for text in said if text)
+
+
+def _version_of(change: Change[Any]) -> str:
+    return "" if isinstance(change, Gone) else str(change.object.resource_version)
 
 
 def _place(write: Write) -> tuple[str, str]:

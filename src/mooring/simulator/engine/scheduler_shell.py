@@ -167,7 +167,7 @@ class SchedulerShell:
     def _planned(self, effect: Bind, failed: BindFailed | None) -> None:
         if failed is not None:
             # Not at once: this may be in the middle of a change.
-            self._heap.after(0.0, partial(self._report, failed))
+            self._heap.after(0.0, partial(self._not_bound, effect, failed))
         else:
             self._heap.after(self._latencies.binding, partial(self._create_binding, effect))
 
@@ -176,23 +176,29 @@ class SchedulerShell:
         try:
             binding = self._hooks.before(effect)
         except MooringError as error:
-            self._report(BindFailed(pod, node, str(error)))
+            self._not_bound(effect, BindFailed(pod, node, str(error)))
             return
         if isinstance(binding, Rejection):
             reasons = ", ".join(binding.verdict.reasons)
             rejected = not binding.verdict.error
-            self._report(BindFailed(pod, node, reasons, rejected=rejected))
+            self._not_bound(effect, BindFailed(pod, node, reasons, rejected=rejected))
             return
         problem = self._pods.bind(pod, binding.node_name, binding.annotations)
         if problem:
-            self._report(BindFailed(pod, node, problem))
+            self._not_bound(effect, BindFailed(pod, node, problem))
             return
+        self._plans.bound(effect)
         self._report(Bound(pod, node))
         if effect.hooks.post_binds:
             try:
                 self._hooks.after(effect)
             except MooringError as error:
                 log.warning("%s", error)
+
+    def _not_bound(self, effect: Bind, report: BindFailed) -> None:
+        """Take back what was written for a pod, and let it be tried again."""
+        self._plans.undo(effect)
+        self._report(report)
 
     def _report(self, report: Bound | BindFailed | VictimsPreempted) -> None:
         if isinstance(report, BindFailed):

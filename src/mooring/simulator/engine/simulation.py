@@ -96,8 +96,10 @@ class Simulation:
         feed = self.cluster.changes.append
         light = LightPods(heap, self.recorder, feed, unreachable, latencies.pod_start)
         self.pods = Pods(light, self.cluster, self.recorder, heap, latencies.pod_stop)
-        plans = PlanExecution(self.cluster, self.state, heap)
-        self.shell = SchedulerShell(self.core, heap, self.pods, plans, self.recorder, latencies)
+        self._plans = PlanExecution(self.cluster, self.state, heap)
+        self.shell = SchedulerShell(
+            self.core, heap, self.pods, self._plans, self.recorder, latencies
+        )
         self.evictions = NodeEvictions(self.state, self.pods, heap)
         self.quiet_seconds = 0.0
         self._sampler = Sampler(self.state, self.recorder)
@@ -189,12 +191,24 @@ class Simulation:
                 return
             changes = cluster.changes[:]
             cluster.changes.clear()
-            self._last_change = self.heap.now
+            if any(self._keeps_going(one) for one in self._plans.pop_others(changes)):
+                self._last_change = self.heap.now
             for change in changes:
                 self._seen(change)
             self.shell.handle(changes)
             for change in changes:
                 self._follow(change)
+
+    def _keeps_going(self, change: Change[Any]) -> bool:
+        """Whether a change is more than what the scheduler tells of a pod that waits.
+
+        One whose binding fails again and again has a nominated node now and none then, for ever.
+        """
+        thing = change.object
+        if not isinstance(thing, Pod) or isinstance(change, Gone):
+            return True
+        known = self.state.pod(thing.namespace, thing.name)
+        return bool(known is None or known.uid != thing.uid or thing.node_name or thing.deleting)
 
     def _seen(self, change: Change[Any]) -> None:
         """Note what happened to a pod or a node, before the scheduler sees it."""

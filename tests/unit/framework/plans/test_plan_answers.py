@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import mooring as mr
 from mooring import hook
 from mooring.errors import AnswerError
-from mooring.framework.plans.plan import Plan, Write
+from mooring.framework.plans.plan import Plan, WaitingEvent, Write
 from mooring.framework.plans.plan_answers import legal_plan, legal_ready, legal_write
 from mooring.framework.verdict import Verdict, fail, reject
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
@@ -38,6 +38,9 @@ def test_a_legal_plan_is_taken_as_it_is() -> None:
         ready=lambda _: True,
         objects=((PersistentVolumeClaim, "default/c"), (PersistentVolume, "pv")),
         seconds=7,
+        too_late="it took too long",
+        event=WaitingEvent(reason="VolumePending", note="waiting for a volume"),
+        undo=(lambda _: None, replace(WRITE, patch_type="strategic")),
     )
     assert legal_plan(plan) == plan
     assert legal_plan(Plan()) == Plan()
@@ -60,6 +63,13 @@ def test_nobody_else_has_its_parts() -> None:
         wrong(Plan(), writes=[WRITE]),
         wrong(Plan(), writes=(WRITE,) * 1001),
         wrong(Plan(), writes=("patch it",)),
+        wrong(Plan(), undo=[WRITE]),
+        wrong(Plan(), undo=(WRITE,) * 1001),
+        wrong(Plan(), undo=("undo it",)),
+        wrong(Plan(), too_late=None),
+        wrong(Plan(), event="VolumePending"),
+        wrong(Plan(), event=WaitingEvent(reason="volume pending", note="n")),
+        wrong(Plan(), event=wrong(WaitingEvent(reason="Pending", note="n"), note=3)),
         wrong(Plan(), ready=True),
         wrong(Plan(), objects=[]),
         wrong(Plan(), objects=((PersistentVolume, "pv"),) * 1001),
@@ -76,6 +86,8 @@ def test_nobody_else_has_its_parts() -> None:
             Plan(writes=(wrong(WRITE, **parts),))
             for parts in (
                 {"verb": "replace"},
+                {"patch_type": "json"},
+                {"patch_type": Text("merge")},
                 {"verb": Text("patch")},
                 {"kind": Mine},
                 {"kind": "PersistentVolumeClaim"},

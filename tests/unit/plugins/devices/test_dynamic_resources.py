@@ -1,4 +1,5 @@
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook import SKIP
-from mooring.framework.plans.plan import Plan, Write
+from mooring.framework.plans.plan import Plan, WaitingEvent, Write
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict
 from mooring.model.devices.device_class import DeviceClass
@@ -392,6 +393,116 @@ class TestReservation:
         assert plan.ready(cluster) is True
 
 
+class TestUndo:
+    def test_a_pod_that_is_not_bound_gives_its_reservation_back_and_keeps_the_devices(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        plugin, pod = on(cluster), claiming("mine", name="p")
+        cycle, _ = decided(plugin, cluster, pod)
+        plan = plugin.reserve(cycle, cluster.nodes["b"])
+        assert isinstance(plan, Plan)
+        [release] = plan.undo
+        assert callable(release)
+        assert release(()) is None  # nothing was written
+        user = {"resource": "pods", "name": "p", "uid": pod.uid}
+        made = claim("mine", **allocated("b-0", "b"), reservedFor=[user])
+        undo = written(release, claim("mine"), made)
+        assert (undo.key, undo.subresource, undo.patch_type) == (
+            "default/mine", "status", "strategic",
+        )  # fmt: skip
+        assert undo.body == {
+            "metadata": {"uid": "uid-mine"},
+            "status": {"reservedFor": [{"$patch": "delete", "uid": pod.uid}]},
+        }
+
+    def test_a_reservation_of_an_earlier_process_is_given_back_as_well(self) -> None:
+        cluster = devices()
+        pod = claiming("mine", name="p")
+        user = {"resource": "pods", "name": "p", "uid": pod.uid}
+        cluster.put(claim("mine", **allocated("a-0"), reservedFor=[user]))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, pod)
+        plan = plugin.reserve(cycle, cluster.nodes["a"])
+        assert isinstance(plan, Plan)
+        assert (plan.writes, plan.ready) == ((), None)
+        assert written(plan.undo[0]).doing == "unreserve claim default/mine"
+
+    def test_the_claim_for_extended_resources_is_deleted(self) -> None:
+        cluster = cluster_of(
+            make_node("bare"), device_class("gpu.example.com", GPU), published("bare", "d-0")
+        )
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, asking(GPU))
+        plan = plugin.reserve(cycle, cluster.nodes["bare"])
+        assert isinstance(plan, Plan)
+        name = written(plan.writes[0]).key.partition("/")[2]
+        unprotect, delete = plan.undo
+        assert callable(unprotect)
+        assert callable(delete)
+        assert (unprotect(()), delete(())) == (None, None)  # it was not created
+        metadata = {"name": name, "namespace": "default", "uid": "u", "resourceVersion": "3"}
+        bare = ResourceClaim.from_dict({"metadata": metadata})
+        assert unprotect((bare,)) is None
+        finalizers = ["resource.kubernetes.io/delete-protection"]
+        kept = ResourceClaim.from_dict({"metadata": {**metadata, "finalizers": finalizers}})
+        assert written(unprotect, bare, kept).body == {
+            "metadata": {"uid": "u", "resourceVersion": "3", "finalizers": None}
+        }
+        deletion = written(delete, bare, kept)
+        assert (deletion.verb, deletion.body) == ("delete", {"preconditions": {"uid": "u"}})
+
+
+class TestBindingLimit:
+    """How long a pod waits for the conditions of its devices."""
+
+    def plan(self, ago: int | None, *, ready: bool = False) -> Plan:
+        """Of a pod whose claim was allocated so many seconds ago; None for never."""
+        pod = claiming("mine", name="p")
+        fields = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+        status: dict[str, Any] = {}
+        if ago is not None:
+            time = datetime.fromtimestamp(NOW_NS / 10**9 - ago, UTC)
+            status = allocated("a-0", **fields)
+            status["allocation"]["allocationTimestamp"] = f"{time:%Y-%m-%dT%H:%M:%SZ}"
+            if ready:
+                conditions = [{"type": "ok", "status": "True"}]
+                device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": conditions}
+                status["devices"] = [device]
+        cluster = cluster_of(
+            make_node("a"), device_class(DRIVER), claim("mine", **status),
+            published("a", "a-0", **fields),
+        )  # fmt: skip
+        plugin = on(cluster, bindingTimeout="100s")
+        cycle, _ = decided(plugin, cluster, pod)
+        found = plugin.reserve(cycle, cluster.nodes["a"])
+        assert isinstance(found, Plan)
+        return found
+
+    def test_a_new_allocation_has_the_whole_time(self) -> None:
+        plan = self.plan(None)
+        assert (plan.seconds, plan.too_late) == (
+            100, "device binding timeout: context deadline exceeded",
+        )  # fmt: skip
+        assert plan.event == WaitingEvent(
+            reason="BindingConditionsPending",
+            note="waiting for binding conditions for device on node a",
+        )
+
+    def test_an_older_one_has_what_is_left(self) -> None:
+        plan = self.plan(70)
+        assert (plan.seconds, plan.too_late) == (30, "device binding timeout: claim=mine")
+        assert self.plan(70, ready=True).seconds == 100
+
+    def test_a_claim_that_is_gone_ends_the_wait(self) -> None:
+        plan = self.plan(None)
+        assert plan.ready is not None
+        answer = plan.ready(cluster_of(make_node("a")))
+        assert isinstance(answer, Verdict)
+        assert (answer.error, answer.reason) == (
+            True, 'could not find ResourceClaim "default/mine"',
+        )  # fmt: skip
+
+
 def written(step: object, *answers: KubeObject) -> Write:
     """What a step of a plan writes."""
     answer = step(answers) if callable(step) else step
@@ -719,3 +830,41 @@ def test_an_explanation_says_what_would_be_written() -> None:
 )
 def test_arguments(args: dict[str, str], expected: list[str]) -> None:
     assert problems(DynamicResources, **args) == expected
+
+
+@pytest.mark.parametrize("claim_first", [True, False])
+def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: bool) -> None:
+    own = {"name": "own", "resourceClaimTemplateName": "one"}
+    manifest = make_pod("p", spec={"resourceClaims": [own]}).raw
+    world = World(
+        make_node("a"), device_class(DRIVER), published("a", "a-0"), Pod.from_dict(manifest)
+    )
+    world.run()
+    assert world.core.queue.counts()["gated"] == 1
+    pod = world.pods["default/p"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod.uid, "controller": True}
+    created = claim("p-own")
+    created = ResourceClaim.from_dict(
+        {**created.raw, "metadata": {**created.raw["metadata"], "ownerReferences": [owner]}}
+    )
+    statuses = [{"name": "own", "resourceClaimName": "p-own"}]
+    told = Pod.from_dict({**manifest, "status": {"resourceClaimStatuses": statuses}})
+    # Two watches show them, in any order.
+    world.put(*((created, told) if claim_first else (told, created)))
+    world.run()
+    assert len(world.binds) == 1
+
+
+def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> None:
+    pod = make_pod("p")
+    plugin = plugin_on(DynamicResources, cluster_of(make_node("a")))
+
+    def special(uid: str, **annotations: str) -> ResourceClaim:
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
+        metadata = {"name": "c", "annotations": annotations, "ownerReferences": [owner]}
+        return ResourceClaim.from_dict({"metadata": metadata})
+
+    marked = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert requeues(plugin, pod, special(pod.uid, **marked), None) is True
+    assert requeues(plugin, pod, special("other", **marked), None) is False
+    assert requeues(plugin, pod, special(pod.uid), None) is False

@@ -98,7 +98,8 @@ class BestFit:
         if allocation is None:
             return 0
         pools = tracker.inventory.pools(node)
-        devices = NodeDevices(node, pools, tracker.selectors, tracker.state)
+        # The filter has asked the selectors, so that nothing here takes long.
+        devices = NodeDevices(node, pools, tracker.selectors, tracker.state, lambda: None)
         taken = list(_taken(allocation, devices))
         if not taken:
             return 0
