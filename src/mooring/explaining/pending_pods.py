@@ -274,12 +274,11 @@ def _carry_out(combination: Combination, cluster: Cluster) -> None:
     for remedy in combination.remedies:
         if remedy.node is not None:
             cluster.put_node(remedy.node)
-        elif remedy.added is not None:
+        if remedy.added is not None:
             cluster.put_node(remedy.added)
-        elif remedy.created:
-            for thing in remedy.created:
-                cluster.put(thing)
-        elif remedy.moved:
+        for thing in remedy.created:
+            cluster.put(thing)
+        if remedy.moved:
             cluster.remove_pod(remedy.moved)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from mooring.errors import PluginError
-from mooring.explaining.alike_nodes import alike_nodes
+from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
@@ -31,7 +31,7 @@ from mooring.model.resources import CPU, MEMORY, spec_requests
 
 #: So many suggestions are enough.
 _ENOUGH: Final = 3
-#: The search starts at so many nodes of a group that has the same verdicts, and of so many groups.
+#: The search starts at so many nodes of a group that is alike, and of so many groups.
 _PER_GROUP: Final = 2
 _GROUPS: Final = 12
 #: So many kinds of nodes are tried as a new node.
@@ -57,17 +57,21 @@ class SuggestionSearch:
         #: Nodes that extenders reject; nobody can try whether a change would help there.
         self._rejected: frozenset[str] = frozenset()
 
-    def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
+    def suggestions(
+        self, record: Record, node: str = "", groups: Sequence[AlikeNodes] | None = None
+    ) -> list[Suggestion]:
         """The cheapest combinations of different kinds that work, cheapest first.
 
         Args:
             record: the decision that rejected the pod.
             node: look for what helps on this node only.
+            groups: nodes about which plugins say the same, also in detail; None to go by verdicts.
         """
         if not record.nodes:
             return []
         self._rejected = _rejected_by_extenders(record)
-        starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
+        groups = alike_nodes(record) if groups is None else groups
+        starts = [node] if node else [record.nodes[row] for row in self._starts(groups)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
             new = self.new_node()
@@ -147,11 +151,11 @@ class SuggestionSearch:
     def _fits(self, pod: Pod) -> list[str]:
         return [name for name in self._trial.fitting(pod) if name not in self._rejected]
 
-    def _starts(self, record: Record) -> list[int]:
-        """A few nodes of every group with the same verdicts, those that lack least."""
+    def _starts(self, groups: Sequence[AlikeNodes]) -> list[int]:
+        """A few nodes of every group, those that lack least."""
         lacking = self._lacking()
         found: list[int] = []
-        for group in alike_nodes(record)[:_GROUPS]:
+        for group in groups[:_GROUPS]:
             order = group.rows[np.argsort(lacking[group.rows], kind="stable")]
             found.extend(order[:_PER_GROUP].tolist())
         return found
