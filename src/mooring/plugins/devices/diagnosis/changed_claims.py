@@ -39,10 +39,13 @@ def freed(claim: ResourceClaim) -> ResourceClaim:
 def selectors_of(claim: ResourceClaim, wanted: PreparedRequest) -> list[DeviceSelector]:
     """The selectors of the request itself, without those of its class."""
     for request in claim.spec.devices.requests or ():
-        if request.name == wanted.request:
-            exactly = [request.exactly] if request.exactly is not None else []
-            listed = [one for one in request.first_available or () if one.name == wanted.name]
-            return [found for one in (*listed, *exactly) for found in one.selectors or ()]
+        if request.name != wanted.request:
+            continue
+        if request.exactly is not None:
+            return list(request.exactly.selectors or ())
+        for one in request.first_available or ():
+            if one.name == wanted.name:
+                return list(one.selectors or ())
     return []
 
 
@@ -98,4 +101,6 @@ def with_capacity(
 ) -> ResourceClaim:
     """A claim with a request that asks for another amount of a capacity."""
     requests = {**dict(wanted.capacity), name: amount}
-    return with_way(claim, wanted.request, wanted.name, capacity=CapacityRequirements(requests=requests))
+    return with_way(
+        claim, wanted.request, wanted.name, capacity=CapacityRequirements(requests=requests)
+    )

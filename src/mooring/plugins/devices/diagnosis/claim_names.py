@@ -5,14 +5,11 @@ A claim that was made from a template has a generated name, which nobody knows.
 
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.pod import Pod, PodResourceClaim
-from mooring.plugins.devices.pod_devices import IN_MEMORY
 
 
 def claim_entry(pod: Pod, claim: ResourceClaim) -> PodResourceClaim | None:
     """The entry of a pod's spec that a claim is for."""
-    made = {
-        one.resource_claim_name: one.name for one in pod.status.resource_claim_statuses or ()
-    }
+    made = {one.resource_claim_name: one.name for one in pod.status.resource_claim_statuses or ()}
     for one in pod.spec.resource_claims or ():
         if claim.name == one.resource_claim_name:
             return one
@@ -29,8 +26,6 @@ def shown_claim(pod: Pod, claim: ResourceClaim, *, template: bool = False) -> st
         claim: one of its claims.
         template: the template is told as well.
     """
-    if claim.name == IN_MEMORY:
-        return "its extended resources"
     entry = claim_entry(pod, claim)
     if entry is not None and entry.resource_claim_template_name is not None:
         of = f" (template {entry.resource_claim_template_name})" if template else ""

@@ -38,9 +38,7 @@ class DeviceDetails(Details):
 class _NodeDetails:
     """What there is to say about some nodes."""
 
-    def __init__(
-        self, rejected: RejectedNodes, state: PodDevices, tracker: ClaimTracker
-    ) -> None:
+    def __init__(self, rejected: RejectedNodes, state: PodDevices, tracker: ClaimTracker) -> None:
         self._rejected = rejected
         self._state = state
         self._finder = ShortageFinder(tracker)
@@ -118,9 +116,7 @@ def _of_pod(pod: Pod, tracker: ClaimTracker) -> str:
 
 def _problems(pod: Pod, tracker: ClaimTracker) -> Iterator[str]:
     catalog = tracker.catalog
-    made = {
-        one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses or ()
-    }
+    made = {one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses or ()}
     for one in pod.spec.resource_claims or ():
         template = one.resource_claim_template_name
         name = one.resource_claim_name

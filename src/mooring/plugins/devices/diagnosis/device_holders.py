@@ -63,4 +63,6 @@ class DeviceHolders:
         claim = self._tracker.catalog.get(ResourceClaim, key)
         namespace = key.rpartition("/")[0]
         users = (claim.status.reserved_for or ()) if claim is not None else ()
-        return Holder(key, tuple(f"{namespace}/{one.name}" for one in users if one.resource == _PODS))
+        return Holder(
+            key, tuple(f"{namespace}/{one.name}" for one in users if one.resource == _PODS)
+        )

@@ -71,14 +71,14 @@ class SurveyedDevices(msgspec.Struct, frozen=True):
         request: the request.
         available: the devices that it could have.
         refused: the other devices of its class.
-        others: how many devices are not of its class.
+        others: the devices that are not of its class.
         pools: which pools cannot be used, and why.
     """
 
     request: PreparedRequest
     available: Sequence[PooledDevice] = ()
     refused: Sequence[Refusal] = ()
-    others: int = 0
+    others: Sequence[Refusal] = ()
     pools: Sequence[str] = ()
 
     @property
@@ -113,7 +113,7 @@ class DeviceSurvey:
         """The devices on a node, for a request of a claim."""
         constraints = claim.spec.devices.constraints or ()
         concerning = [one for one in constraints if concerns(one, request)]
-        available, refused, others = [], [], 0
+        available, refused, others = [], [], []
         pools = self._tracker.inventory.pools(node)
         for pool in pools:
             for one in pool.slices if pool.usable else ():
@@ -124,7 +124,7 @@ class DeviceSurvey:
                     if refusal is None:
                         available.append(device)
                     elif refusal.why is Why.OTHER_CLASS:
-                        others += 1
+                        others.append(refusal)
                     else:
                         refused.append(refusal)
         problems = tuple(self._problems(pools, node))
@@ -139,8 +139,10 @@ class DeviceSurvey:
         constraints: Sequence[DeviceConstraint],
     ) -> Refusal | None:
         of_class, own = request.selection
-        if not self._selects((of_class, ()), one, device):
-            return Refusal(Why.OTHER_CLASS, device)
+        for number, expression in enumerate(of_class):
+            if not self._selects((of_class[: number + 1], ()), one, device):
+                part = self._parts.refusing(expression, device)
+                return Refusal(Why.OTHER_CLASS, device, part, self._parts.values(part, device))
         for number, expression in enumerate(own):
             if not self._selects((of_class, own[: number + 1]), one, device):
                 part = self._parts.refusing(expression, device)
@@ -157,9 +159,7 @@ class DeviceSurvey:
                 return Refusal(Why.ATTRIBUTE, device, attribute)
         return self._in_use(pool, device, request)
 
-    def _in_use(
-        self, pool: Pool, device: PooledDevice, request: PreparedRequest
-    ) -> Refusal | None:
+    def _in_use(self, pool: Pool, device: PooledDevice, request: PreparedRequest) -> Refusal | None:
         """Why a device that matches cannot be had now."""
         state, holders = self._tracker.state, self._holders.of(device.id)
         if device.id in state.devices and not request.admin_access:
@@ -173,7 +173,7 @@ class DeviceSurvey:
             for share in shares:
                 left = share.limit - (used or {}).get(share.name, 0)
                 if share.amount > left:
-                    text = f"{amount_text(left)} of {amount_text(share.limit)}"
+                    text = _left(share.amount, left)
                     return Refusal(Why.SHARED, device, share.name, text, holders=holders)
         if device.counters and not (device.shareable and used is not None):
             refusal = self._short_of_counters(pool, device)
@@ -193,7 +193,7 @@ class DeviceSurvey:
                     if any(one in sets for (one, _), _ in other.counters)
                     for holder in self._holders.of(other.id)
                 )
-                text = f"{amount_text(left[counter_set, name])} of {amount_text(amount)} is left"
+                text = _left(amount, left[counter_set, name])
                 what = f"{counter_set}/{name}"
                 return Refusal(Why.COUNTERS, device, what, text, holders=tuple(holders))
         return None
@@ -240,6 +240,10 @@ def amount_text(nano: int) -> str:
     return str(Quantity(nano))
 
 
+def _left(needed: int, left: int) -> str:
+    return f"needs {amount_text(needed)}, {amount_text(max(left, 0))} is left"
+
+
 def _impossible(device: PooledDevice, request: PreparedRequest) -> tuple[str, str]:
     """Which capacity a request asks too much of, and what the device has."""
     capacity = device.device.capacity or {}
@@ -247,5 +251,5 @@ def _impossible(device: PooledDevice, request: PreparedRequest) -> tuple[str, st
         if name not in capacity:
             return name, ""
         if device.shares(((name, amount),)) is None:
-            return name, str(capacity[name].value)
+            return name, f"has {capacity[name].value}"
     return request.capacity[0][0] if request.capacity else "", ""

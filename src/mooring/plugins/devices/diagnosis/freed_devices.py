@@ -12,11 +12,13 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis.changed_claims import freed
 from mooring.plugins.devices.diagnosis.device_holders import DeviceHolders, Holder
-from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices
+from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why
 from mooring.plugins.pod_changes import stays_away
 
 #: So many holders are proposed, the least important first.
 _TRIED: Final = 3
+#: What a claim does with a device that it keeps from others; it uses the device if nothing else.
+_VERBS: Final = {Why.SHARED: "shares", Why.COUNTERS: "takes up counters of"}
 
 
 def freeing_remedies(
@@ -24,19 +26,22 @@ def freeing_remedies(
 ) -> Iterator[Remedy]:
     """Take a pod off its node that has a device, or delete a claim that no pod uses."""
     devices: dict[Holder, list[str]] = {}
+    verbs: dict[Holder, str] = {}
     for refusal in way.refused:
         for holder in refusal.holders:
             devices.setdefault(holder, []).append(refusal.device.device.name)
+            verbs.setdefault(holder, _VERBS.get(refusal.why, "uses"))
     known = DeviceHolders(tracker)
     remedies: list[tuple[int, str, Remedy]] = []
     for holder, names in devices.items():
+        told = f"{verbs[holder]} {_named(names)}"
         pods = [_pod(case, one) for one in holder.pods]
         alive = [one for one in pods if one is not None]
         if not alive:
-            remedies.append((0, holder.claim, _unused(holder, names, tracker)))
+            remedies.append((0, holder.claim, _unused(holder, told, tracker)))
         elif len(holder.pods) == 1 and stays_away(alive[0]) and alive[0].uid != case.pod.uid:
             claims = _claims(known.used_by(holder.pods), tracker)
-            remedies.append((alive[0].priority, holder.claim, _take_off(alive[0], names, claims)))
+            remedies.append((alive[0].priority, holder.claim, _take_off(alive[0], told, claims)))
     remedies.sort(key=lambda one: one[:2])
     yield from (remedy for _, _, remedy in remedies[:_TRIED])
 
@@ -52,20 +57,20 @@ def _claims(keys: Sequence[str], tracker: ClaimTracker) -> list[ResourceClaim]:
     return [one for one in found if one is not None]
 
 
-def _unused(holder: Holder, devices: Sequence[str], tracker: ClaimTracker) -> Remedy:
+def _unused(holder: Holder, told: str, tracker: ClaimTracker) -> Remedy:
     why = "which no pod uses" if not holder.pods else f"whose pod {holder.pods[0]} is gone"
     return Remedy(
-        f"delete the claim {holder.claim}, {why} and which has {_named(devices)}",
+        f"delete the claim {holder.claim}, {why} and which {told}",
         Cost.GIVE_UP_CONDITION,
         frozenset({"unused claim"}),
         created=tuple(map(freed, _claims([holder.claim], tracker))),
     )
 
 
-def _take_off(pod: Pod, devices: Sequence[str], claims: Sequence[ResourceClaim]) -> Remedy:
+def _take_off(pod: Pod, told: str, claims: Sequence[ResourceClaim]) -> Remedy:
     where = f" from {pod.node_name}" if pod.node_name else ""
     return Remedy(
-        f"remove {pod.key}{where}, which uses {_named(devices)}",
+        f"remove {pod.key}{where}, which {told}",
         Cost.MOVE_POD,
         frozenset({"move"}),
         moved=pod.key if pod.node_name else "",

@@ -16,7 +16,7 @@ from mooring.model.quantity import parse_quantity
 from mooring.model.resources import spec_requests
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis import changed_claims
-from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_source
+from mooring.plugins.devices.diagnosis.claim_names import claim_entry, of_request, shown_source
 from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why, amount_text
 from mooring.plugins.devices.diagnosis.freed_devices import freeing_remedies
 from mooring.plugins.devices.diagnosis.selector_parts import conjuncts, short
@@ -70,6 +70,7 @@ class RequestRemedies:
                 yield from self._other_classes(way)
             yield from freeing_remedies(self._case, way, self._tracker)
         yield from self._constraints()
+        yield from self._do_without()
 
     def _changed(
         self, text: str, cost: float, kind: str, claim: ResourceClaim, caution: str = ""
@@ -252,4 +253,27 @@ class RequestRemedies:
                 Cost.GIVE_UP_CONDITION,
                 f"constraint {number}",
                 changed_claims.without_constraint(self._claim, number),
+            )
+
+    def _do_without(self) -> Iterator[Remedy]:
+        """Without the request, or without the claim if it has no other one."""
+        pod, claim = self._case.pod, self._claim
+        requests = claim.spec.devices.requests or ()
+        if len(requests) > 1:
+            left = [one for one in requests if one.name != self._shortage.request]
+            yield self._changed(
+                f"drop the request {self._shortage.request} from {shown_source(pod, claim)}",
+                Cost.GIVE_UP_VOLUME,
+                f"without {self._shortage.request}",
+                changed_claims.with_requests(claim, left),
+            )
+            return
+        entry = claim_entry(pod, claim)
+        if entry is not None:
+            others = [one for one in pod.spec.resource_claims or () if one is not entry]
+            yield Remedy(
+                f"remove the claim {entry.name}",
+                Cost.GIVE_UP_VOLUME,
+                frozenset({f"without {claim.key}"}),
+                pod=changed_copies.with_spec(pod, resource_claims=others or None),
             )

@@ -3,7 +3,8 @@
 Called by `details`; everything is read from shortages.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mooring.framework.details.rejected_nodes import RejectedNodes
@@ -18,6 +19,8 @@ from mooring.wording import counted, natural_key
 
 #: So many devices, values or holders are named.
 _NAMED: Final = 2
+#: How the value begins of what a class reads that wants another driver.
+_DRIVER: Final = "driver "
 #: So many reasons are told.
 _REASONS: Final = 4
 
@@ -46,7 +49,7 @@ def kind_of(shortage: Shortage) -> object:
         tuple(
             (
                 bool(way.available),
-                bool(way.others),
+                bool(_close(way)),
                 bool(way.pools),
                 tuple(sorted({(one.why.value, one.what) for one in way.refused})),
             )
@@ -76,18 +79,20 @@ def _usable_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
     whose = _whose(pod, shortage, ways[0], template=True)
     needed = f"needs {_needed(ways[0])} for {whose}"
     if all(one.enough for one in ways):
-        return f"{needed}{_joint(shortage, ways[0], where)}"
+        return _joint_text(shortage, ways[0], whose, where)
     total = _total(ways)
     if not total:
-        others = sum(way.others for way in ways)
-        none = f"none of the {others} devices {where} is one"
-        told = f"{needed}, and {none if others > 1 else 'no node that it may use has one'}"
+        others = _listed(_reasons(ways, _close, only=f"the only device {where}"))
+        told = f"{needed}, and {others or 'no node that it may use has one'}"
     else:
         best = max(places, key=lambda one: len(one.shortage.ways[number].available))
         most = len(best.shortage.ways[number].available)
         can = f" can have {most} on one node ({best.node}):" if most else ""
-        devices = f"of {total}" if total > 1 else "of the only one"
-        told = f"{needed}, and{can} {devices} {where}, {_listed(_reasons(ways, alone=False))}"
+        devices = f" of {total} {where}," if total > 1 else ""
+        reasons = _listed(_reasons(ways, only=f"the only one {where}"))
+        told = f"{needed}, and{can}{devices} {reasons}"
+        if not reasons:
+            told = f"{needed}, and the most on one node is {most} ({best.node})"
     return f"{told}{_problems(ways)}"
 
 
@@ -98,7 +103,7 @@ def _row_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
     count, whose = way.request.count, _whose(pod, shortage, way)
     if all(one.enough for one in ways):
         where = "on the node" if alone else "here"
-        return f"needs {_needed(way)} for {whose}{_joint(shortage, way, where)}"
+        return _joint_text(shortage, way, whose, where)
     name = way.request.device_class.name
     if count is None:
         told = f"cannot have all {name} devices for {whose}"
@@ -106,12 +111,15 @@ def _row_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
         most = max(len(one.available) for one in ways)
         found = f"{most} of {count} {name} devices" if most else f"no {name} device"
         told = f"finds {found} for {whose}"
-    total = _total(ways)
-    if total:
+    reasons, total = _reasons(ways, named=alone), _total(ways)
+    if reasons:
         devices = "" if alone and total <= _NAMED else f"of {total}, "
-        told = f"{told}: {devices}{_listed(_reasons(ways, alone=alone))}"
+        told = f"{told}: {devices}{_listed(reasons)}"
+    elif total:
+        told = f"{told}: {'the node has' if alone else 'the nodes have'} no more"
     elif not any(one.pools for one in ways):
-        told = f"{told}: {'the node has none' if alone else 'the nodes have none'}"
+        others = _listed(_reasons(ways, _close, named=alone))
+        told = f"{told}: {others or ('the node has none' if alone else 'the nodes have none')}"
     return f"{told}{_problems(ways)}"
 
 
@@ -124,12 +132,11 @@ def _needed(way: SurveyedDevices) -> str:
     return f"all {name} devices" if count is None else counted(count, f"{name} device")
 
 
-def _whose(
-    pod: Pod, shortage: Shortage, way: SurveyedDevices, *, template: bool = False
-) -> str:
-    shown = shown_claim(pod, shortage.claim, template=template)
+def _whose(pod: Pod, shortage: Shortage, way: SurveyedDevices, *, template: bool = False) -> str:
     if shortage.claim.name == IN_MEMORY:
-        return shown
+        names = way.request.device_class.extended_resources
+        return _listed([one for one in names if pod.requests.get(one)])
+    shown = shown_claim(pod, shortage.claim, template=template)
     return of_request(shortage.claim, way.request.full_name, shown)
 
 
@@ -139,49 +146,82 @@ def _problems(ways: Sequence[SurveyedDevices]) -> str:
     return f"; {', '.join(problems[:_NAMED])}{more}" if problems else ""
 
 
-def _joint(shortage: Shortage, way: SurveyedDevices, where: str) -> str:
+def _joint_text(shortage: Shortage, way: SurveyedDevices, whose: str, where: str) -> str:
     """Why devices that are free by themselves do not do together."""
-    constraint = shortage.constraint
+    constraint, needed = shortage.constraint, _needed(way)
     if constraint is None:
-        return f", and what it could have {where} is needed for another of its requests"
+        what = f"what it could have {where} is needed for another of its requests"
+        return f"needs {needed} for {whose}, and {what}"
     attribute = constraint.match_attribute or constraint.distinct_attribute or ""
-    same = "the same" if constraint.match_attribute is not None else "different"
+    same = constraint.match_attribute is not None
+    alike = f"with {'the same' if same else 'a different'} {attribute}"
+    if way.request.count == 1:
+        alike += " as its other devices" if same else " from its other devices"
     values = _values(way.available, attribute)
-    alone = way.request.count == 1
-    as_others = f" {'as' if same == 'the same' else 'from'} its other devices" if alone else ""
-    return f" with {same} {attribute}{as_others}, and those that it could have {where} have {values}"
+    return f"needs {needed} {alike} for {whose}, and those that it could have {where} have {values}"
 
 
 def _values(devices: Sequence[PooledDevice], attribute: str) -> str:
-    numbers: dict[str, int] = {}
-    for one in devices:
-        value = one.attribute(attribute)
-        if value is not None:
-            text = value_text(value[1])
-            numbers[text] = numbers.get(text, 0) + 1
-    return _listed([f"{text} ({number})" for text, number in sorted(numbers.items())][:_REASONS])
+    """The values of an attribute, with how many devices have each if that is not one for all."""
+    found = (one.attribute(attribute) for one in devices)
+    numbers = Counter(value_text(value[1]) for value in found if value is not None)
+    several = any(number > 1 for number in numbers.values()) and len(numbers) > 1
+    texts = [
+        f"{text} ({counted(number, 'device')})" if several else text
+        for text, number in sorted(numbers.items(), key=lambda one: natural_key(one[0]))
+    ]
+    more = f", and {len(texts) - _REASONS} more" if texts[_REASONS:] else ""
+    return f"{', '.join(texts[:_REASONS])}{more}" if more else _listed(texts)
 
 
-def _reasons(ways: Sequence[SurveyedDevices], *, alone: bool) -> list[str]:
+def _refused(way: SurveyedDevices) -> Sequence[Refusal]:
+    return way.refused
+
+
+def _close(way: SurveyedDevices) -> Sequence[Refusal]:
+    """The devices that are not of the class, though not because of their driver."""
+    return [one for one in way.others if not one.value.startswith(_DRIVER)]
+
+
+def _reasons(
+    ways: Sequence[SurveyedDevices],
+    refusals: Callable[[SurveyedDevices], Sequence[Refusal]] = _refused,
+    *,
+    named: bool = False,
+    only: str = "",
+) -> list[str]:
+    """Why devices are refused, for most of them first.
+
+    Args:
+        ways: the devices, on each node.
+        refusals: which of them are told about.
+        named: devices have their names; else it is told how many they are.
+        only: what to call a device if it is the only one.
+    """
+    found = [one for way in ways for one in refusals(way)]
     groups: dict[tuple[Why, str], _Refused] = {}
-    for one in (one for way in ways for one in way.refused):
+    for one in found:
         key = (one.why, one.what)
         groups.setdefault(key, _Refused(one.why, one.what, [])).refusals.append(one)
     ordered = sorted(groups.values(), key=lambda one: -len(one.refusals))
-    return [_reason(group, alone=alone) for group in ordered[:_REASONS]]
+    alone = only if len(found) + sum(len(way.available) for way in ways) == 1 else ""
+    return [_reason(group, alone, named=named) for group in ordered[:_REASONS]]
 
 
-def _reason(group: _Refused, *, alone: bool) -> str:
+def _reason(group: _Refused, only: str, *, named: bool) -> str:
     number = len(group.refusals)
     names = sorted((one.device.device.name for one in group.refusals), key=natural_key)
-    who = _listed(names) if alone and number <= _NAMED else str(number)
+    who = only or (_listed(names) if named and number <= _NAMED else str(number))
     one = number == 1
     values = dict.fromkeys(one.value for one in group.refusals if one.value)
     holders = dict.fromkeys(who.shown for one in group.refusals for who in one.holders)
     has = "has" if one else "have"
-    by = f" ({_few(list(holders))})" if holders else ""
+    beside = f" beside {_few(list(holders))}" if holders else ""
     told = f" ({_few(list(values))})" if values else ""
     match group.why:
+        case Why.OTHER_CLASS:
+            what = f"selector of the class, {short(group.what)}"
+            return f"{who} {'does' if one else 'do'} not match the {what}{told}"
         case Why.SELECTOR:
             return f"{who} {'does' if one else 'do'} not match {short(group.what)}{told}"
         case Why.FAILURE:
@@ -193,10 +233,9 @@ def _reason(group: _Refused, *, alone: bool) -> str:
         case Why.CAPACITY:
             return f"{who} cannot give as much {group.what} as it needs{told}"
         case Why.SHARED:
-            left = f" ({_few(list(values))} is left)" if values else ""
-            return f"{who} {has} too little {group.what} left{left}{by}"
+            return f"{who} {has} too little {group.what} left{told}{beside}"
         case Why.COUNTERS:
-            return f"{who} {has} too little of the counter {group.what} left{told}{by}"
+            return f"{who} {has} too little of the counter {group.what} left{told}{beside}"
         case _:
             return f"{who} {has} the taint {group.what}"
 

@@ -75,9 +75,7 @@ class ShortageFinder:
         if not any(one.enough for one in ways):
             return Shortage(claim, request.name, place, ways)
         constraint = self._constraint(claims, place, node)
-        return Shortage(
-            claim, request.name, place, ways, constraint, together=constraint is None
-        )
+        return Shortage(claim, request.name, place, ways, constraint, together=constraint is None)
 
     def fits(self, claims: Sequence[ResourceClaim], node: Node) -> bool:
         """Whether claims can be allocated on a node; not if that takes long to find out."""
