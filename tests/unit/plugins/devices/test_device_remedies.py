@@ -128,7 +128,7 @@ class TestDevicesOfOthers:
             claiming("train", "x", "y", node="a"),
         ]  # fmt: skip
         found = suggest(objects, P)
-        assert "remove default/train from a, which uses g0" in texts(found)
+        assert "remove default/train, which uses g0, from a" in texts(found)
 
     def test_a_claim_of_a_pod_that_is_gone(self) -> None:
         objects = [
@@ -151,7 +151,7 @@ class TestDevicesOfOthers:
             published("a", part("whole", "40Gi"), part("small", "10Gi"), slices=2),
             published("a", slices=2, name="counters", sharedCounters=[memory]),
         ]  # fmt: skip
-        assert "remove default/train from a, which takes up counters of whole" in texts(
+        assert "remove default/train, which takes up counters of whole, from a" in texts(
             suggest(objects, P)
         )
 

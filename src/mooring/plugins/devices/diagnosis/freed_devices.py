@@ -68,9 +68,9 @@ def _unused(holder: Holder, told: str, tracker: ClaimTracker) -> Remedy:
 
 
 def _take_off(pod: Pod, told: str, claims: Sequence[ResourceClaim]) -> Remedy:
-    where = f" from {pod.node_name}" if pod.node_name else ""
+    where = f", from {pod.node_name}" if pod.node_name else ""
     return Remedy(
-        f"remove {pod.key}{where}, which {told}",
+        f"remove {pod.key}, which {told}{where}",
         Cost.MOVE_POD,
         frozenset({"move"}),
         moved=pod.key if pod.node_name else "",
