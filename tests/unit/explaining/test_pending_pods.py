@@ -145,8 +145,12 @@ class TestDevices:
         devices = published("a", *(device(f"g{number}") for number in range(3)))
         pods = self.pods(4, made=False)
         found = report(make_node("a"), GPUS, devices, template("big"), *pods)
-        [change] = found.changes
-        assert len(change.pods) == 3
+        helped = {one.text: len(one.pods) for one in found.changes}
+        assert helped == {
+            "create the claim from-big from the template big, as the resource claim controller "
+            "does": 3,
+            "remove the claim from-big": 4,
+        }
 
     def test_pods_of_one_template_of_which_one_has_its_devices_already(self) -> None:
         objects = self.pods(2)

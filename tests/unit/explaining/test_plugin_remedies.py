@@ -230,7 +230,7 @@ FAILURES: dict[str, tuple[Any, str]] = {
     ),
     "no change": (
         lambda _: [hook.Remedy("nothing", 1)],
-        "it returned a Remedy with 0 changes; set one of pod, node, moved and added",
+        "it returned a Remedy with 0 changes; set one of pod, node, moved, added and created",
     ),
     "another pod": (
         lambda _: [hook.Remedy("swap", 1, pod=make_pod("other"))],

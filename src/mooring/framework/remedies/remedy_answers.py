@@ -69,8 +69,8 @@ def _remedy(given: object, case: RemedyCase) -> Remedy:
     made = sum((given.pod is not None, given.node is not None, given.added is not None, moved))
     if made > 1 or not (made or created):
         raise AnswerError(
-            f"it returned a Remedy with {made} changes; set one of pod, node, moved and added, or "
-            "created, or both"
+            f"it returned a Remedy with {made} changes; set one of pod, node, moved, added "
+            "and created"
         )
     return Remedy(
         _text(given.text, "the text of a Remedy"),

@@ -6,7 +6,7 @@ was found there for those who reserve and score.
 
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, PostFilter, computeScore
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -53,6 +53,18 @@ class NodeAllocation(msgspec.Struct, frozen=True):
 
     results: Sequence[AllocationResult]
     extended: ExtendedRequests | None = None
+
+
+class NodeClaims(msgspec.Struct, frozen=True):
+    """The claims that have to be allocated on a node.
+
+    Attributes:
+        claims: the claims, in order; that for extended resources comes last.
+        resources: the extended resource that each of its requests is for.
+    """
+
+    claims: Sequence[ResourceClaim]
+    resources: Mapping[str, str] = {}
 
 
 def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
@@ -196,10 +208,16 @@ class PodDevices:
             found.append(ClaimReservation(made, result, created=True, mappings=extended.mappings))
         return found
 
-    def to_allocate_on(self, node: Node) -> list[ResourceClaim]:
+    def to_allocate_on(self, node: Node) -> NodeClaims:
         """The claims that have to be allocated on a node, with all that they ask for there."""
-        resources = self._from_devices(node) if self.extended is not None else frozenset()
-        return [] if resources is None else self._claims(resources)[0]
+        if self.extended is None:
+            return NodeClaims(self.to_allocate)
+        resources = self._from_devices(node)
+        if resources is None or self.extended.spec.devices.requests:
+            return NodeClaims(())
+        claims, extended = self._claims(resources)
+        mappings = extended.mappings if extended is not None else ()
+        return NodeClaims(claims, {one.request_name: one.resource_name for one in mappings})
 
     def failure(self, index: int) -> str:
         """Why the devices of an allocated claim will never be ready; empty if they may be."""

@@ -59,11 +59,11 @@ class TestSelectors:
             published("b", device("g0", "24Gi")),
         ]  # fmt: skip
         assert cause(*objects) == (
-            f"needs 1 {DRIVER} device for the claim mine, and of 3 on the nodes it may use, 3 do "
-            f"not match {self.BIG} (memory 40Gi and memory 24Gi)"
+            f"needs 1 {DRIVER} device for the claim mine, and none of the 3 on the nodes it may "
+            f"use matches {self.BIG} (memory 40Gi and memory 24Gi)"
         )
         assert lines(*objects) == {
-            "a b": f"{NO_GPU}: of 3, 3 do not match {self.BIG} (memory 40Gi and memory 24Gi)"
+            "a b": f"{NO_GPU}: none of the 3 matches {self.BIG} (memory 40Gi and memory 24Gi)"
         }
 
     def test_only_the_part_that_refuses(self) -> None:

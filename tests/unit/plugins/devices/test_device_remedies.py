@@ -197,7 +197,7 @@ class TestWhatIsNotThere:
     def test_claims_from_templates(self) -> None:
         pod = claiming("p", templates=["x", "y"])
         objects = [A, GPUS, template("x"), template("y"), published("a", device("0"), device("1"))]
-        [found] = suggest(objects, pod)
+        found = suggest(objects, pod)[0]
         assert found.combination.text == (
             "create the claim from-x from the template x and the claim from-y from the template y, "
             "as the resource claim controller does"
@@ -206,16 +206,23 @@ class TestWhatIsNotThere:
 
     def test_a_claim(self) -> None:
         found = suggest([A, GPUS, published("a", device("g0"))], P)
-        assert texts(found) == [f"create the claim mine for a device of the class {DRIVER}"]
+        assert texts(found) == [
+            f"create the claim mine for a device of the class {DRIVER}",
+            "remove the claim mine",
+        ]
 
     def test_a_template(self) -> None:
         found = suggest([A, GPUS, published("a", device("g0"))], claiming("p", templates=["big"]))
-        assert texts(found) == [f"create the claim template big for a device of the class {DRIVER}"]
+        assert texts(found) == [
+            f"create the claim template big for a device of the class {DRIVER}",
+            "remove the claim from-big",
+        ]
 
     def test_a_class(self) -> None:
         objects = [A, GPUS, claim("mine", request(of="gone")), published("a", device("g0"))]
         assert texts(suggest(objects, P)) == [
-            f"ask for the device class {DRIVER} instead of gone in the claim mine"
+            f"ask for the device class {DRIVER} instead of gone in the claim mine",
+            "remove the claim mine",
         ]
 
 
@@ -232,7 +239,10 @@ def test_two_changes_together() -> None:
 
 def test_one_of_several_requests() -> None:
     objects = [A, GPUS, claim("mine", request("one"), request("two")), published("a", device("g"))]
-    assert texts(suggest(objects, P)) == ["drop the request two from the claim mine"]
+    assert texts(suggest(objects, P)) == [
+        "drop the request two from the claim mine",
+        "remove the claim mine",
+    ]
 
 
 def test_a_template_is_changed_instead_of_what_was_made_from_it() -> None:
@@ -247,3 +257,24 @@ def test_a_template_is_changed_instead_of_what_was_made_from_it() -> None:
         "ask for 1 device less (1 instead of 2) in the claim template big",
         "remove the claim from-big",
     ]
+
+
+def test_a_claim_that_is_left_from_an_earlier_attempt() -> None:
+    gpus = device_class(DRIVER, resource="example.com/gpu")
+    raw = claim("p-extended-resources-x7").raw
+    owner: Json = {"kind": "Pod", "name": "p", "uid": "uid-default-p", "controller": True}
+    raw["metadata"]["ownerReferences"] = [owner]
+    raw["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    pod = claiming("p", requests={"example.com/gpu": "1"})
+    objects = [A, gpus, ResourceClaim.from_dict(raw), published("a", device("g0"))]
+    assert texts(suggest(objects, pod)) == [
+        "delete the claim p-extended-resources-x7 of an earlier attempt, as the scheduler does"
+    ]
+
+
+def test_of_two_names_for_the_same_class_the_one_that_is_short() -> None:
+    gpus = device_class(DRIVER, resource="example.com/gpu")
+    implicit = f"deviceclass.resource.kubernetes.io/{DRIVER}"
+    pod = claiming("p", requests={"example.com/gpu": "2", implicit: "1"})
+    found = suggest([A, gpus, published("a", device("g0"), device("g1"))], pod)
+    assert texts(found) == ["request 1 less example.com/gpu (1 instead of 2)"]

@@ -52,8 +52,11 @@ class _NodeDetails:
             if unavailable:
                 elsewhere[index] = _unavailable(self._state, unavailable)
                 continue
-            claims = self._state.to_allocate_on(node)
-            shortage = self._finder.find(claims, node) if claims else None
+            wanted = self._state.to_allocate_on(node)
+            if not wanted.claims:
+                elsewhere[index] = _left_behind(self._state)
+                continue
+            shortage = self._finder.find(wanted, node)
             if shortage is not None:
                 short[index] = ShortOn(node.name, shortage)
         if self._rejected.usable:
@@ -62,8 +65,8 @@ class _NodeDetails:
 
     def _of_usable(self, elsewhere: dict[int, str], short: Sequence[ShortOn]) -> str:
         """One text for all nodes, about those where the pod comes closest to its devices."""
-        if elsewhere:
-            return next(iter(elsewhere.values()))
+        if any(elsewhere.values()):
+            return next(filter(None, elsewhere.values()))
         if not short:
             return ""
         closest = max(one.shortage.place for one in short)
@@ -94,6 +97,16 @@ def _unavailable(state: PodDevices, claims: Sequence[int]) -> str:
     if failure:
         return f"uses {shown}, whose devices are not ready: {failure}"
     return f"uses {shown}, whose devices can be used only {_place(claim)}"
+
+
+def _left_behind(state: PodDevices) -> str:
+    """Why nothing is allocated for extended resources."""
+    if state.stale is None:
+        return ""
+    return (
+        f"has the claim {state.stale.name} of an earlier attempt, which its scheduler deletes "
+        "before the next one"
+    )
 
 
 def _place(claim: ResourceClaim) -> str:

@@ -1,7 +1,10 @@
 """A claim of its own for a pod: made from a template, or like one that it shares.
 
-What the resource claim controller would create.
+What the resource claim controller would create. And a pod without one of its claims.
 """
+
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,6 +18,9 @@ from mooring.model.devices.resource_claim import (
 from mooring.model.meta import ObjectMeta, OwnerReference
 from mooring.model.pod import Pod, PodResourceClaimStatus
 from mooring.plugins.devices.diagnosis.claim_names import claim_entry
+
+#: So many claims of a pod are proposed to be removed.
+_MOST: Final = 4
 
 
 def created_claim(pod: Pod, name: str, spec: ResourceClaimSpec, *, owned: bool) -> ResourceClaim:
@@ -51,3 +57,24 @@ def own_claim_remedy(pod: Pod, shared: ResourceClaim) -> Remedy:
         pod=changed_copies.with_spec(pod, resource_claims=claims),
         created=(created_claim(pod, name, shared.spec, owned=False),),
     )
+
+
+def without_claims(pod: Pod, only: ResourceClaim | None = None) -> Iterator[Remedy]:
+    """Without one of a pod's claims.
+
+    Args:
+        pod: the pod.
+        only: the claim that it is to do without; None for any of them.
+    """
+    entries = pod.spec.resource_claims or []
+    if only is not None:
+        entry = claim_entry(pod, only)
+        entries = [entry] if entry is not None else []
+    for entry in entries[:_MOST]:
+        left = [one for one in pod.spec.resource_claims or () if one is not entry]
+        yield Remedy(
+            f"remove the claim {entry.resource_claim_name or entry.name}",
+            Cost.GIVE_UP_VOLUME,
+            frozenset({f"without {entry.name}"}),
+            pod=changed_copies.with_spec(pod, resource_claims=left or None),
+        )

@@ -9,6 +9,8 @@ is created anew.
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from mooring.framework.hook import Remedies
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.verdict import Verdict
@@ -18,9 +20,10 @@ from mooring.plugins.devices.claim_tracker import ClaimTracker, tracker_of
 from mooring.plugins.devices.diagnosis.absent_claims import absent_claim_remedies
 from mooring.plugins.devices.diagnosis.changed_claims import freed
 from mooring.plugins.devices.diagnosis.claim_names import shown_claim
-from mooring.plugins.devices.diagnosis.own_claims import own_claim_remedy
+from mooring.plugins.devices.diagnosis.own_claims import own_claim_remedy, without_claims
 from mooring.plugins.devices.diagnosis.request_remedies import RequestRemedies
 from mooring.plugins.devices.diagnosis.shortages import ShortageFinder
+from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pod_devices import PodDevices
 
 
@@ -37,18 +40,36 @@ class DeviceRemedies(Remedies):
         state = self.pod_devices(case.pod, tracker)
         if isinstance(state, Verdict):
             yield from absent_claim_remedies(case.pod, tracker)
+            yield from without_claims(case.pod)
         if not isinstance(state, PodDevices):
             return
         state.verdict(case.node)
         for index in state.unavailable.get(case.node.name, ()):
             yield from _elsewhere(state, index)
-        claims = state.to_allocate_on(case.node)
+            yield from without_claims(case.pod, state.claims[index])
+        if state.stale is not None:
+            yield _without_stale(state.stale)
+        wanted = state.to_allocate_on(case.node)
         finder = ShortageFinder(tracker)
-        if not claims or finder.fits(claims, case.node):
+        if not wanted.claims or finder.fits(wanted.claims, case.node):
             return
-        shortage = finder.find(claims, case.node)
+        shortage = finder.find(wanted, case.node)
         if shortage is not None:
-            yield from RequestRemedies(case, claims, shortage, tracker, finder).all()
+            yield from RequestRemedies(case, wanted.claims, shortage, tracker, finder).all()
+            yield from without_claims(case.pod, shortage.claim)
+
+
+def _without_stale(claim: ResourceClaim) -> Remedy:
+    """The claim of an earlier attempt is gone, or does not stand for one any more."""
+    annotations = dict(claim.annotations)
+    annotations.pop(EXTENDED_RESOURCE_CLAIM, None)
+    metadata = replace(claim.metadata, annotations=annotations)
+    return Remedy(
+        f"delete the claim {claim.name} of an earlier attempt, as the scheduler does",
+        Cost.TRIVIAL,
+        frozenset({"stale claim"}),
+        created=(replace(claim, metadata=metadata),),
+    )
 
 
 def _elsewhere(state: PodDevices, index: int) -> Iterator[Remedy]:

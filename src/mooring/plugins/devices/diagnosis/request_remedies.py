@@ -16,7 +16,7 @@ from mooring.model.quantity import parse_quantity
 from mooring.model.resources import spec_requests
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis import changed_claims
-from mooring.plugins.devices.diagnosis.claim_names import claim_entry, of_request, shown_source
+from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_source
 from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why, amount_text
 from mooring.plugins.devices.diagnosis.freed_devices import freeing_remedies
 from mooring.plugins.devices.diagnosis.selector_parts import conjuncts, short
@@ -123,20 +123,16 @@ class RequestRemedies:
     def _less_of_resource(self, way: SurveyedDevices) -> Iterator[Remedy]:
         """Less of the extended resource that a request is for."""
         most, wanted = self._most(way), way.request.count or 0
-        pod = self._case.pod
-        classes = self._tracker.extended_resources.requested_by(pod, self._tracker.catalog)
-        for name, device_class in classes.items():
-            if device_class != way.request.device_class.name or not most:
-                continue
-            cut, before = wanted - most, spec_requests(pod)[name]
-            less = changed_copies.requesting_less(pod, {name: cut})
-            if less is not None and cut < before:
-                yield Remedy(
-                    f"request {cut} less {name} ({before - cut} instead of {before})",
-                    1 + 4 * cut / before,
-                    frozenset({f"less {name}"}),
-                    pod=less,
-                )
+        pod, name = self._case.pod, self._shortage.resource
+        cut, before = wanted - most, spec_requests(pod)[name]
+        less = changed_copies.requesting_less(pod, {name: cut}) if most and cut < before else None
+        if less is not None:
+            yield Remedy(
+                f"request {cut} less {name} ({before - cut} instead of {before})",
+                1 + 4 * cut / before,
+                frozenset({f"less {name}"}),
+                pod=less,
+            )
 
     def _selectors(self, way: SurveyedDevices) -> Iterator[Remedy]:
         """Without the condition that refuses most devices, and so on."""
@@ -256,24 +252,15 @@ class RequestRemedies:
             )
 
     def _do_without(self) -> Iterator[Remedy]:
-        """Without the request, or without the claim if it has no other one."""
+        """Without the request, if the claim has others."""
         pod, claim = self._case.pod, self._claim
-        requests = claim.spec.devices.requests or ()
-        if len(requests) > 1:
-            left = [one for one in requests if one.name != self._shortage.request]
+        left = [
+            one for one in claim.spec.devices.requests or () if one.name != self._shortage.request
+        ]
+        if left and claim.name != IN_MEMORY:
             yield self._changed(
                 f"drop the request {self._shortage.request} from {shown_source(pod, claim)}",
-                Cost.GIVE_UP_VOLUME,
+                Cost.MOVE_POD,
                 f"without {self._shortage.request}",
                 changed_claims.with_requests(claim, left),
-            )
-            return
-        entry = claim_entry(pod, claim)
-        if entry is not None:
-            others = [one for one in pod.spec.resource_claims or () if one is not entry]
-            yield Remedy(
-                f"remove the claim {entry.name}",
-                Cost.GIVE_UP_VOLUME,
-                frozenset({f"without {claim.key}"}),
-                pod=changed_copies.with_spec(pod, resource_claims=others or None),
             )

@@ -13,7 +13,6 @@ from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_clai
 from mooring.plugins.devices.diagnosis.device_survey import Refusal, SurveyedDevices, Why
 from mooring.plugins.devices.diagnosis.selector_parts import short, value_text
 from mooring.plugins.devices.diagnosis.shortages import Shortage
-from mooring.plugins.devices.pod_devices import IN_MEMORY
 from mooring.plugins.devices.pooled_device import PooledDevice
 from mooring.wording import counted, natural_key
 
@@ -21,6 +20,9 @@ from mooring.wording import counted, natural_key
 _NAMED: Final = 2
 #: How the value begins of what a class reads that wants another driver.
 _DRIVER: Final = "driver "
+#: How a clause about all devices begins, and one that says so of none of them.
+_ALL: Final = "all"
+_NONE: Final = "none of the"
 #: So many reasons are told.
 _REASONS: Final = 4
 
@@ -32,19 +34,11 @@ class ShortOn(NamedTuple):
     shortage: Shortage
 
 
-class _Refused(NamedTuple):
-    """Devices that are refused for the same reason."""
-
-    why: Why
-    what: str
-    refusals: list[Refusal]
-
-
 def kind_of(shortage: Shortage) -> object:
     """What two nodes have in common about which the same can be said."""
     return (
         shortage.place,
-        shortage.constraint,
+        id(shortage.constraint),
         shortage.together,
         tuple(
             (
@@ -82,15 +76,15 @@ def _usable_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
         return _joint_text(shortage, ways[0], whose, where)
     total = _total(ways)
     if not total:
-        others = _listed(_reasons(ways, _close, only=f"the only device {where}"))
+        others = _listed(_reasons(ways, _close, where=f"device {where}"))
         told = f"{needed}, and {others or 'no node that it may use has one'}"
     else:
         best = max(places, key=lambda one: len(one.shortage.ways[number].available))
         most = len(best.shortage.ways[number].available)
         can = f" can have {most} on one node ({best.node}):" if most else ""
-        devices = f" of {total} {where}," if total > 1 else ""
-        reasons = _listed(_reasons(ways, only=f"the only one {where}"))
-        told = f"{needed}, and{can}{devices} {reasons}"
+        reasons = _reasons(ways, where=where)
+        devices = f" of {total} {where}," if reasons and not _is_all(reasons) else ""
+        told = f"{needed}, and{can}{devices} {_listed(reasons)}"
         if not reasons:
             told = f"{needed}, and the most on one node is {most} ({best.node})"
     return f"{told}{_problems(ways)}"
@@ -113,7 +107,8 @@ def _row_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
         told = f"finds {found} for {whose}"
     reasons, total = _reasons(ways, named=alone), _total(ways)
     if reasons:
-        devices = "" if alone and total <= _NAMED else f"of {total}, "
+        few = (alone and total <= _NAMED) or _is_all(reasons)
+        devices = "" if few else f"of {total}, "
         told = f"{told}: {devices}{_listed(reasons)}"
     elif total:
         told = f"{told}: {'the node has' if alone else 'the nodes have'} no more"
@@ -133,9 +128,8 @@ def _needed(way: SurveyedDevices) -> str:
 
 
 def _whose(pod: Pod, shortage: Shortage, way: SurveyedDevices, *, template: bool = False) -> str:
-    if shortage.claim.name == IN_MEMORY:
-        names = way.request.device_class.extended_resources
-        return _listed([one for one in names if pod.requests.get(one)])
+    if shortage.resource:
+        return shortage.resource
     shown = shown_claim(pod, shortage.claim, template=template)
     return of_request(shortage.claim, way.request.full_name, shown)
 
@@ -188,56 +182,89 @@ def _reasons(
     refusals: Callable[[SurveyedDevices], Sequence[Refusal]] = _refused,
     *,
     named: bool = False,
-    only: str = "",
+    where: str = "",
 ) -> list[str]:
     """Why devices are refused, for most of them first.
 
     Args:
         ways: the devices, on each node.
         refusals: which of them are told about.
-        named: devices have their names; else it is told how many they are.
-        only: what to call a device if it is the only one.
+        named: a few devices have their names; else it is told how many they are.
+        where: follows what is said of all devices.
     """
     found = [one for way in ways for one in refusals(way)]
-    groups: dict[tuple[Why, str], _Refused] = {}
+    groups: dict[tuple[Why, str], list[Refusal]] = {}
     for one in found:
-        key = (one.why, one.what)
-        groups.setdefault(key, _Refused(one.why, one.what, [])).refusals.append(one)
-    ordered = sorted(groups.values(), key=lambda one: -len(one.refusals))
-    alone = only if len(found) + sum(len(way.available) for way in ways) == 1 else ""
-    return [_reason(group, alone, named=named) for group in ordered[:_REASONS]]
+        groups.setdefault((one.why, one.what), []).append(one)
+    every = len(found) + sum(len(way.available) for way in ways)
+    return [
+        _reason(group, _who(group, every, where, named=named))
+        for group in sorted(groups.values(), key=lambda one: -len(one))[:_REASONS]
+    ]
 
 
-def _reason(group: _Refused, only: str, *, named: bool) -> str:
-    number = len(group.refusals)
-    names = sorted((one.device.device.name for one in group.refusals), key=natural_key)
-    who = only or (_listed(names) if named and number <= _NAMED else str(number))
-    one = number == 1
-    values = dict.fromkeys(one.value for one in group.refusals if one.value)
-    holders = dict.fromkeys(who.shown for one in group.refusals for who in one.holders)
-    has = "has" if one else "have"
+class _Who(NamedTuple):
+    """Devices as the subject of a clause: several, one, or none of them."""
+
+    text: str
+    one: bool
+    none: bool = False
+
+    def verb(self, several: str, one: str, none: str = "") -> str:
+        """The subject and its verb; `none` is for "none of them", if it is the better way."""
+        if self.none and none:
+            return f"{self.text.replace(_ALL, _NONE, 1)} {none}"
+        return f"{self.text} {one if self.one else several}"
+
+
+def _who(group: Sequence[Refusal], every: int, where: str, *, named: bool) -> _Who:
+    number = len(group)
+    place = f" {where}" if where else ""
+    if named and number <= _NAMED:
+        names = sorted((one.device.device.name for one in group), key=natural_key)
+        return _Who(_listed(names), number == 1)
+    if number == every == 1:
+        what = place if where.startswith("device") else f" one{place}"
+        return _Who(f"the only{what}", one=True)
+    if number == every:
+        what = f" devices{where.removeprefix('device')}" if where.startswith("device") else place
+        return _Who(f"{_ALL} {number}{what}", one=False, none=True)
+    return _Who(str(number), number == 1)
+
+
+def _is_all(reasons: Sequence[str]) -> bool:
+    """Whether one reason is told about all devices, or about the only one."""
+    return bool(reasons) and reasons[0].startswith((_ALL, _NONE, "the only"))
+
+
+def _reason(group: Sequence[Refusal], who: _Who) -> str:
+    what = group[0].what
+    values = dict.fromkeys(one.value for one in group if one.value)
+    holders = dict.fromkeys(one.shown for refusal in group for one in refusal.holders)
     beside = f" beside {_few(list(holders))}" if holders else ""
     told = f" ({_few(list(values))})" if values else ""
-    match group.why:
+    has = who.verb("have", "has")
+    match group[0].why:
         case Why.OTHER_CLASS:
-            what = f"selector of the class, {short(group.what)}"
-            return f"{who} {'does' if one else 'do'} not match the {what}{told}"
+            match = who.verb("do not match", "does not match", "matches")
+            return f"{match} the selector of the class, {short(what)}{told}"
         case Why.SELECTOR:
-            return f"{who} {'does' if one else 'do'} not match {short(group.what)}{told}"
+            return f"{who.verb('do not match', 'does not match', 'matches')} {short(what)}{told}"
         case Why.FAILURE:
-            return f"a selector fails for {who}: {group.what}"
+            return f"a selector fails for {who.text}: {what}"
         case Why.IN_USE:
-            return f"{who} {'is' if one else 'are'} in use by {_few(list(holders)) or 'others'}"
+            return f"{who.verb('are', 'is')} in use by {_few(list(holders)) or 'others'}"
         case Why.ATTRIBUTE:
-            return f"{who} {has} no {group.what}, which a constraint needs"
+            return f"{has} no {what}, which a constraint needs"
         case Why.CAPACITY:
-            return f"{who} cannot give as much {group.what} as it needs{told}"
+            cannot = who.verb("cannot give", "cannot give")
+            return f"{cannot} as much {what} as it needs{told}"
         case Why.SHARED:
-            return f"{who} {has} too little {group.what} left{told}{beside}"
+            return f"{has} too little {what} left{told}{beside}"
         case Why.COUNTERS:
-            return f"{who} {has} too little of the counter {group.what} left{told}{beside}"
+            return f"{has} too little of the counter {what} left{told}{beside}"
         case _:
-            return f"{who} {has} the taint {group.what}"
+            return f"{has} the taint {what}"
 
 
 def _few(texts: Sequence[str]) -> str:

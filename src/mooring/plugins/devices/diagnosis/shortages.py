@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.errors import AllocationError
 from mooring.model.devices.resource_claim import DeviceConstraint, ResourceClaim
@@ -16,10 +17,11 @@ from mooring.plugins.devices.allocator import Allocator
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis.changed_claims import with_requests, without_constraint
 from mooring.plugins.devices.diagnosis.device_survey import DeviceSurvey, SurveyedDevices
+from mooring.plugins.devices.pod_devices import NodeClaims
 from mooring.plugins.devices.requests import PreparedRequest, prepare_claim
 
 #: So often one search may ask whether it has taken too long, which is every few hundred steps.
-_PATIENCE: Final = 200
+_PATIENCE: Final = 40
 
 
 class Shortage(msgspec.Struct, frozen=True):
@@ -29,6 +31,7 @@ class Shortage(msgspec.Struct, frozen=True):
         claim: the claim.
         request: the name of the request.
         place: the number of the claim and that of the request; later ones are closer to success.
+        resource: the extended resource that it is for, if it is for one.
         ways: the ways to meet the request, and what there is for each.
         constraint: the constraint of the claim without which it could be met.
         together: it could be met by itself, but not with what comes before it.
@@ -37,6 +40,7 @@ class Shortage(msgspec.Struct, frozen=True):
     claim: ResourceClaim
     request: str
     place: tuple[int, int]
+    resource: str
     ways: Sequence[SurveyedDevices]
     constraint: DeviceConstraint | None = None
     together: bool = False
@@ -53,13 +57,14 @@ class ShortageFinder:
         self._tracker = tracker
         self._survey = DeviceSurvey(tracker)
 
-    def find(self, claims: Sequence[ResourceClaim], node: Node) -> Shortage | None:
+    def find(self, wanted: NodeClaims, node: Node) -> Shortage | None:
         """The first request that fails; None if none does by what comes before it.
 
         Args:
-            claims: the claims that cannot all be allocated, in the order of the pod.
+            wanted: the claims that cannot all be allocated.
             node: the node.
         """
+        claims = wanted.claims
         place = self._place(claims, node)
         if place is None:
             return None
@@ -72,10 +77,14 @@ class ShortageFinder:
             for one in prepared.requests[index]
             if isinstance(one, PreparedRequest)
         ]
+        resource = ""
+        if number == len(claims) - 1:  # which is the one for extended resources, if there is one
+            resource = wanted.resources.get(request.name, "")
+        found = Shortage(claim, request.name, place, resource, ways)
         if not any(one.enough for one in ways):
-            return Shortage(claim, request.name, place, ways)
+            return found
         constraint = self._constraint(claims, place, node)
-        return Shortage(claim, request.name, place, ways, constraint, together=constraint is None)
+        return replace(found, constraint=constraint, together=constraint is None)
 
     def fits(self, claims: Sequence[ResourceClaim], node: Node) -> bool:
         """Whether claims can be allocated on a node; not if that takes long to find out."""
