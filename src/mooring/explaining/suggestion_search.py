@@ -15,6 +15,7 @@ import numpy as np
 
 from mooring.errors import PluginError
 from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
+from mooring.explaining.node_devices import NodeDevices
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
@@ -28,6 +29,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.quantity_texts import show
 from mooring.model.resources import CPU, MEMORY, spec_requests
+from mooring.wording import counted
 
 #: So many suggestions are enough.
 _ENOUGH: Final = 3
@@ -172,20 +174,25 @@ class SuggestionSearch:
 
     def new_node(self) -> Suggestion | None:
         """One more node like one that is there, the smallest on which the pod fits."""
-        for node in self._kinds_of_nodes():
+        devices = NodeDevices(self._trial.cluster.catalog)
+        for node in self._kinds_of_nodes(devices):
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
                 name += "-new"
             amounts = [
                 f"{show(resource, node.allocatable[resource])} {resource}"
                 for resource in (CPU, MEMORY, *self._other_resources())
+                if resource not in devices.resources or node.allocatable[resource]
             ]
+            if devices.count(node.name):
+                amounts.append(counted(devices.count(node.name), "device"))
             size = " and ".join((", ".join(amounts[:-1]), amounts[-1]))
             remedy = Remedy(
                 f"add one more node like {node.name} ({size})",
                 Cost.ADD_NODE,
                 frozenset({"node"}),
                 added=changed_copies.like(node, name),
+                created=devices.like(node.name, name),
             )
             tried = Combination(name, (remedy,))
             with self._trial.carry_out(tried) as pod:
@@ -199,17 +206,19 @@ class SuggestionSearch:
         asked = spec_requests(self._trial.pod)
         return sorted(name for name in asked if name not in (CPU, MEMORY) and asked[name] > 0)
 
-    def _kinds_of_nodes(self) -> list[Node]:
+    def _kinds_of_nodes(self, devices: NodeDevices) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""
         requests = spec_requests(self._trial.pod)
+        amounts = [(name, one) for name, one in requests.items() if name not in devices.resources]
         keys = _required_labels(self._trial.pod)
         kinds: dict[object, Node] = {}
         for node in self._trial.cluster.columns.nodes:
             if node.name in self._rejected:
                 continue
-            if all(node.allocatable[name] >= amount for name, amount in requests.items()):
+            if all(node.allocatable[name] >= amount for name, amount in amounts):
                 labels = tuple(node.labels.get(key) for key in keys)
-                kind = (frozenset(node.allocatable.items()), tuple(node.taints), labels)
+                size = frozenset(node.allocatable.items())
+                kind = (size, tuple(node.taints), labels, devices.kind(node.name))
                 kinds.setdefault(kind, node)
         smallest = sorted(
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])

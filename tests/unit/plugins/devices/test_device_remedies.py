@@ -168,7 +168,10 @@ class TestDevicesOfOthers:
             claim("x", status=allocated("a/g0", to=users)),
             Pod.from_dict(given), claiming("other", "x", node="a"),
         ]  # fmt: skip
-        assert texts(suggest(objects, P)) == ["remove the claim mine"]
+        assert texts(suggest(objects, P)) == [
+            "remove the claim mine",
+            "add one more node like a (8 cpu, 32Gi memory and 1 device)",
+        ]
 
 
 class TestAllocatedClaims:
@@ -278,3 +281,17 @@ def test_of_two_names_for_the_same_class_the_one_that_is_short() -> None:
     pod = claiming("p", requests={"example.com/gpu": "2", implicit: "1"})
     found = suggest([A, gpus, published("a", device("g0"), device("g1"))], pod)
     assert texts(found) == ["request 1 less example.com/gpu (1 instead of 2)"]
+
+
+def test_one_more_node_has_devices_like_the_one_that_is_there() -> None:
+    objects = [
+        make_node("cpu"), A, GPUS, claim("mine"), published("a", device("g0"), device("g1")),
+        claim("x", status=allocated("a/g0", "a/g1", to=["one", "two"])),
+        claiming("one", "x", node="a"), claiming("two", "x", node="a"),
+    ]  # fmt: skip
+    found = suggest(objects, P)
+    assert texts(found) == [
+        "remove the claim mine",
+        "add one more node like a (8 cpu, 32Gi memory and 2 devices)",
+    ]
+    assert found[1].nodes == ("a-new",)
