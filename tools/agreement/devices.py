@@ -30,9 +30,9 @@ def with_devices(seed: int, nodes: Sequence[str], pods: Sequence[str], pod: Obje
         pod: the pod that is asked about; it is changed.
     """
     rng = random.Random(f"devices {seed}")  # noqa: S311 - for tests
-    if rng.random() < 0.6:
+    if rng.random() < 0.5:
         return []
-    slices = [_slice(rng, name) for name in nodes if rng.random() < 0.8]
+    slices = [_slice(rng, name) for name in nodes if rng.random() < 0.85]
     if rng.random() < 0.3:
         slices.append(_slice(rng, ""))
     objects = [*_classes(rng), *slices]
@@ -59,9 +59,9 @@ def _classes(rng: random.Random) -> Iterator[Object]:
 
 def _slice(rng: random.Random, node: str) -> Object:
     name = node or "network"
-    pool = {"name": name, "generation": 1, "resourceSliceCount": 2 if rng.random() < 0.08 else 1}
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 2 if rng.random() < 0.05 else 1}
     place: Object = {"nodeName": node} if node else {"allNodes": True}
-    devices = [_device(rng, f"d{number}") for number in range(rng.choice((1, 1, 2, 3)))]
+    devices = [_device(rng, f"d{number}") for number in range(rng.choice((1, 2, 3, 4)))]
     spec = {"driver": DRIVER, "pool": pool, "devices": devices, **place}
     return _object("ResourceSlice", f"slice-{name}", spec=spec)
 
@@ -72,7 +72,7 @@ def _device(rng: random.Random, name: str) -> Object:
         attributes["numa"] = {"int": rng.choice((0, 1))}
     device: Object = {"name": name, "attributes": attributes}
     device["capacity"] = {"memory": {"value": rng.choice(("10Gi", "40Gi"))}}
-    if rng.random() < 0.2:
+    if rng.random() < 0.12:
         device["taints"] = [{"key": "ecc", "effect": rng.choice(("NoSchedule", "NoExecute"))}]
     if rng.random() < 0.2:
         device["allowMultipleAllocations"] = True
@@ -85,7 +85,7 @@ def _held(rng: random.Random, slices: Sequence[Object], pods: Sequence[str]) -> 
     """Claims of others, with devices of their own; of one of them, the pod may be a user."""
     for one in slices:
         for number, device in enumerate(one["spec"]["devices"]):
-            if rng.random() < 0.5:
+            if rng.random() < 0.7:
                 continue
             users = rng.sample(pods, min(len(pods), rng.choice((0, 1, 1, 2))))
             name = f"held-{one['metadata']['name']}-{number}"
@@ -93,7 +93,8 @@ def _held(rng: random.Random, slices: Sequence[Object], pods: Sequence[str]) -> 
             yield _object("ResourceClaim", name, spec=_spec(rng, 1), status=status)
     if slices:
         one = rng.choice(slices)["spec"]
-        status = _allocated(rng, one, rng.choice(one["devices"]), pods[:1])
+        users = rng.choice(([], ["asked"], pods[:1]))
+        status = _allocated(rng, one, rng.choice(one["devices"]), users)
         yield _object("ResourceClaim", "shared", spec=_spec(rng, 1), status=status)
 
 
@@ -113,7 +114,7 @@ def _allocated(rng: random.Random, spec: Object, device: Object, users: Sequence
 
 def _spec(rng: random.Random, requests: int) -> Object:
     devices: Object = {"requests": [_request(rng, f"r{number}") for number in range(requests)]}
-    if rng.random() < 0.25:
+    if rng.random() < 0.15:
         kind = rng.choice(("matchAttribute", "distinctAttribute"))
         devices["constraints"] = [{kind: _NUMA}]
     return {"devices": devices}
@@ -133,11 +134,11 @@ def _way(rng: random.Random) -> Object:
     way: Object = {"deviceClassName": rng.choice(("gpu", "gpu", "big"))}
     if rng.random() < 0.03:
         way["deviceClassName"] = "none"
-    if rng.random() < 0.35:
+    if rng.random() < 0.25:
         way["selectors"] = [{"cel": {"expression": rng.choice(_SELECTORS)}}]
-    if rng.random() < 0.1:
+    if rng.random() < 0.06:
         way["allocationMode"] = "All"
-    elif rng.random() < 0.3:
+    elif rng.random() < 0.2:
         way["count"] = 2
     if rng.random() < 0.4:
         way["tolerations"] = [{"key": "ecc", "operator": "Exists"}]
@@ -149,18 +150,22 @@ def _way(rng: random.Random) -> Object:
 def _asked(rng: random.Random, pod: Object) -> Iterator[Object]:
     """The pod's claims; the pod itself is changed."""
     spec, entries, statuses = pod["spec"], [], []
-    if rng.random() < 0.3:
+    if rng.random() < 0.6:  # devices alone are to decide
+        spec["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+        spec["tolerations"] = [{"operator": "Exists"}]
+        spec.pop("affinity", None)
+    if rng.random() < 0.4:
         requests = spec["containers"][0].setdefault("resources", {}).setdefault("requests", {})
         requests[RESOURCE] = rng.choice(("1", "2"))
     for number in range(rng.choice((0, 1, 1, 2))):
         name = f"c{number}"
         made = _object("ResourceClaim", f"asked-{name}", spec=_spec(rng, rng.choice((1, 1, 2))))
         chance = rng.random()
-        if chance < 0.15:
+        if chance < 0.25:
             entries.append({"name": name, "resourceClaimName": "shared"})
-        elif chance < 0.2:
+        elif chance < 0.28:
             entries.append({"name": name, "resourceClaimName": "missing"})
-        elif chance < 0.5:
+        elif chance < 0.55:
             entries.append({"name": name, "resourceClaimTemplateName": "template"})
             if rng.random() < 0.9:
                 statuses.append({"name": name, "resourceClaimName": f"asked-{name}"})

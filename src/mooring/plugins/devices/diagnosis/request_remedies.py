@@ -21,13 +21,14 @@ from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why
 from mooring.plugins.devices.diagnosis.freed_devices import freeing_remedies
 from mooring.plugins.devices.diagnosis.selector_parts import conjuncts, short
 from mooring.plugins.devices.diagnosis.shortages import Shortage, ShortageFinder
-from mooring.plugins.devices.pod_devices import IN_MEMORY
 from mooring.wording import counted, natural_key
 
 #: So many selectors, taints and classes are proposed for a request.
 _TRIED: Final = 3
 #: So many other classes are looked at.
 _CLASSES: Final = 20
+#: So many amounts of an extended resource are tried.
+_LESS: Final = 16
 _CAUTION: Final = "first find out why the device is tainted"
 
 
@@ -59,10 +60,10 @@ class RequestRemedies:
 
     def all(self) -> Iterator[Remedy]:
         """Everything that might help."""
+        if self._shortage.resource:
+            yield from self._less_of_resource()
         for way in self._shortage.ways:
-            if self._claim.name == IN_MEMORY:
-                yield from self._less_of_resource(way)
-            else:
+            if not self._shortage.resource:
                 yield from self._fewer(way)
                 yield from self._selectors(way)
                 yield from self._taints(way)
@@ -120,19 +121,21 @@ class RequestRemedies:
         )
         yield self._changed(text, 1 + 4 * cut / request.count, kind, fewer)
 
-    def _less_of_resource(self, way: SurveyedDevices) -> Iterator[Remedy]:
-        """Less of the extended resource that a request is for."""
-        most, wanted = self._most(way), way.request.count or 0
+    def _less_of_resource(self) -> Iterator[Remedy]:
+        """Less of the extended resource that a request is for, in one container or in several."""
         pod, name = self._case.pod, self._shortage.resource
-        cut, before = wanted - most, spec_requests(pod)[name]
-        less = changed_copies.requesting_less(pod, {name: cut}) if most and cut < before else None
-        if less is not None:
-            yield Remedy(
-                f"request {cut} less {name} ({before - cut} instead of {before})",
-                1 + 4 * cut / before,
-                frozenset({f"less {name}"}),
-                pod=less,
-            )
+        before = spec_requests(pod)[name]
+        for left in range(before - 1, max(0, before - 1 - _LESS), -1):
+            less = changed_copies.requesting_less(pod, {name: before - left})
+            if less is not None and self._case.accepts(less):
+                cut = before - left
+                yield Remedy(
+                    f"request {cut} less {name} ({left} instead of {before})",
+                    1 + 4 * cut / before,
+                    frozenset({f"less {name}"}),
+                    pod=less,
+                )
+                return
 
     def _selectors(self, way: SurveyedDevices) -> Iterator[Remedy]:
         """Without the condition that refuses most devices, and so on."""
@@ -257,7 +260,7 @@ class RequestRemedies:
         left = [
             one for one in claim.spec.devices.requests or () if one.name != self._shortage.request
         ]
-        if left and claim.name != IN_MEMORY:
+        if left and not self._shortage.resource:
             yield self._changed(
                 f"drop the request {self._shortage.request} from {shown_source(pod, claim)}",
                 Cost.MOVE_POD,
