@@ -93,8 +93,8 @@ def _held(rng: random.Random, slices: Sequence[Object], pods: Sequence[str]) -> 
             yield _object("ResourceClaim", name, spec=_spec(rng, 1), status=status)
     if slices:
         one = rng.choice(slices)["spec"]
-        users = rng.choice(([], ["asked"], pods[:1]))
-        status = _allocated(rng, one, rng.choice(one["devices"]), users)
+        known: list[list[str]] = [[], ["asked"], list(pods[:1])]
+        status = _allocated(rng, one, rng.choice(one["devices"]), rng.choice(known))
         yield _object("ResourceClaim", "shared", spec=_spec(rng, 1), status=status)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mooring.errors import PluginError
 from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
-from mooring.explaining.node_devices import NodeDevices
+from mooring.explaining.published_devices import PublishedDevices
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
@@ -174,7 +174,7 @@ class SuggestionSearch:
 
     def new_node(self) -> Suggestion | None:
         """One more node like one that is there, the smallest on which the pod fits."""
-        devices = NodeDevices(self._trial.cluster.catalog)
+        devices = PublishedDevices(self._trial.cluster.catalog)
         for node in self._kinds_of_nodes(devices):
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
@@ -206,7 +206,7 @@ class SuggestionSearch:
         asked = spec_requests(self._trial.pod)
         return sorted(name for name in asked if name not in (CPU, MEMORY) and asked[name] > 0)
 
-    def _kinds_of_nodes(self, devices: NodeDevices) -> list[Node]:
+    def _kinds_of_nodes(self, devices: PublishedDevices) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""
         requests = spec_requests(self._trial.pod)
         amounts = [(name, one) for name, one in requests.items() if name not in devices.resources]

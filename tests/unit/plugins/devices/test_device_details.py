@@ -66,7 +66,7 @@ class TestSelectors:
             "a b": f"{NO_GPU}: none of the 3 matches {self.BIG} (memory 40Gi and memory 24Gi)"
         }
 
-    def test_only_the_part_that_refuses(self) -> None:
+    def test_only_the_part_that_rejects(self) -> None:
         both = f'{attribute("model")} == "x" && {attribute("rdma")}'
         objects = [A, GPUS, claim("mine", request("gpu", both))]
         assert lines(*objects, published("a", device("g0", model="x", rdma=False))) == {

@@ -25,7 +25,7 @@ A, B = make_node("a"), make_node("b")
 P = claiming("p", "mine")
 
 
-def test_a_selector_that_refuses_devices() -> None:
+def test_a_selector_that_rejects_devices() -> None:
     small = f"{attribute('size')} < 5"
     mine = claim("mine", request("gpu", small, f"{attribute('size')} > 0"))
     found = suggest([A, GPUS, mine, published("a", device("g0", size=9))], P)

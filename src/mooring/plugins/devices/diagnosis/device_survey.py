@@ -1,7 +1,7 @@
 """The devices on a node as one request sees them: which it could have, and why not the others.
 
-Owns `DeviceSurvey` and `Refusal`. Each device is looked at by itself; that several requests need
-the same one is the business of `shortages`.
+Owns `DeviceSurvey` and `DeviceRejection`. Each device is looked at by itself; that several requests
+need the same one is the business of `shortages`.
 """
 
 import enum
@@ -44,7 +44,7 @@ class Why(enum.Enum):
     TAINT = enum.auto()
 
 
-class Refusal(NamedTuple):
+class DeviceRejection(NamedTuple):
     """A device that a request cannot have.
 
     Attributes:
@@ -52,7 +52,7 @@ class Refusal(NamedTuple):
         device: the device.
         what: the selector, taint, attribute, capacity or counter.
         value: what the device has instead.
-        selector: the number of the request's selector that refuses it or fails; -1 if none does.
+        selector: the number of the request's selector that rejects it or fails; -1 if none does.
         holders: who has it.
     """
 
@@ -70,22 +70,22 @@ class SurveyedDevices(msgspec.Struct, frozen=True):
     Attributes:
         request: the request.
         available: the devices that it could have.
-        refused: the other devices of its class.
+        rejected: the other devices of its class.
         others: the devices that are not of its class.
         pools: which pools cannot be used, and why.
     """
 
     request: PreparedRequest
     available: Sequence[PooledDevice] = ()
-    refused: Sequence[Refusal] = ()
-    others: Sequence[Refusal] = ()
+    rejected: Sequence[DeviceRejection] = ()
+    others: Sequence[DeviceRejection] = ()
     pools: Sequence[str] = ()
 
     @property
     def enough(self) -> bool:
         """Whether there would be enough devices if nothing else needed them."""
         if self.request.count is None:
-            return not self.refused and bool(self.available)
+            return not self.rejected and bool(self.available)
         return len(self.available) >= self.request.count
 
 
@@ -113,76 +113,80 @@ class DeviceSurvey:
         """The devices on a node, for a request of a claim."""
         constraints = claim.spec.devices.constraints or ()
         concerning = [one for one in constraints if concerns(one, request)]
-        available, refused, others = [], [], []
+        available, rejected, others = [], [], []
         pools = self._tracker.inventory.pools(node)
         for pool in pools:
             for one in pool.slices if pool.usable else ():
                 for device in one.devices:
                     if one.spec.per_device_node_selection and not is_for(device.device, node):
                         continue
-                    refusal = self._refusal(pool, one, device, request, concerning)
-                    if refusal is None:
+                    rejection = self._rejection(pool, one, device, request, concerning)
+                    if rejection is None:
                         available.append(device)
-                    elif refusal.why is Why.OTHER_CLASS:
-                        others.append(refusal)
+                    elif rejection.why is Why.OTHER_CLASS:
+                        others.append(rejection)
                     else:
-                        refused.append(refusal)
+                        rejected.append(rejection)
         problems = tuple(self._problems(pools, node))
-        return SurveyedDevices(request, available, refused, others, problems)
+        return SurveyedDevices(request, available, rejected, others, problems)
 
-    def _refusal(
+    def _rejection(
         self,
         pool: Pool,
         one: PreparedSlice,
         device: PooledDevice,
         request: PreparedRequest,
         constraints: Sequence[DeviceConstraint],
-    ) -> Refusal | None:
+    ) -> DeviceRejection | None:
         of_class, own = request.selection
         for number, expression in enumerate(of_class):
             if not self._selects((of_class[: number + 1], ()), one, device):
-                part = self._parts.refusing(expression, device)
-                return Refusal(Why.OTHER_CLASS, device, part, self._parts.values(part, device))
+                part = self._parts.rejecting(expression, device)
+                return DeviceRejection(
+                    Why.OTHER_CLASS, device, part, self._parts.values(part, device)
+                )
         for number, expression in enumerate(own):
             if not self._selects((of_class, own[: number + 1]), one, device):
-                part = self._parts.refusing(expression, device)
+                part = self._parts.rejecting(expression, device)
                 value = self._parts.values(part, device)
-                return Refusal(Why.SELECTOR, device, part, value, number)
+                return DeviceRejection(Why.SELECTOR, device, part, value, number)
         candidates = self._tracker.selectors.candidates(one, request.selection)
         failure = next((found.failure for found in candidates if found.device is device), None)
         if failure is not None:
             number = -1 if failure.of_class else failure.number
-            return Refusal(Why.FAILURE, device, failure.problem, "", number)
+            return DeviceRejection(Why.FAILURE, device, failure.problem, "", number)
         for constraint in constraints:
             attribute = constraint.match_attribute or constraint.distinct_attribute or ""
             if device.attribute(attribute) is None:
-                return Refusal(Why.ATTRIBUTE, device, attribute)
+                return DeviceRejection(Why.ATTRIBUTE, device, attribute)
         return self._in_use(pool, device, request)
 
-    def _in_use(self, pool: Pool, device: PooledDevice, request: PreparedRequest) -> Refusal | None:
+    def _in_use(
+        self, pool: Pool, device: PooledDevice, request: PreparedRequest
+    ) -> DeviceRejection | None:
         """Why a device that matches cannot be had now."""
         state, holders = self._tracker.state, self._holders.of(device.id)
         if device.id in state.devices and not request.admin_access:
-            return Refusal(Why.IN_USE, device, holders=holders)
+            return DeviceRejection(Why.IN_USE, device, holders=holders)
         shares = device.shares(request.capacity)
         if shares is None:
             name, amount = _impossible(device, request)
-            return Refusal(Why.CAPACITY, device, name, amount)
+            return DeviceRejection(Why.CAPACITY, device, name, amount)
         used = state.consumed.get(device.id)
         if not fits(shares, used, ()):
             for share in shares:
                 left = share.limit - (used or {}).get(share.name, 0)
                 if share.amount > left:
                     text = _left(share.amount, left)
-                    return Refusal(Why.SHARED, device, share.name, text, holders=holders)
+                    return DeviceRejection(Why.SHARED, device, share.name, text, holders=holders)
         if device.counters and not (device.shareable and used is not None):
-            refusal = self._short_of_counters(pool, device)
-            if refusal is not None:
-                return refusal
+            rejection = self._short_of_counters(pool, device)
+            if rejection is not None:
+                return rejection
         taints = device.untolerated(request.tolerations)
-        return Refusal(Why.TAINT, device, ", ".join(map(str, taints))) if taints else None
+        return DeviceRejection(Why.TAINT, device, ", ".join(map(str, taints))) if taints else None
 
-    def _short_of_counters(self, pool: Pool, device: PooledDevice) -> Refusal | None:
+    def _short_of_counters(self, pool: Pool, device: PooledDevice) -> DeviceRejection | None:
         left, overdrawn = self._counters.of(pool)
         for (counter_set, name), amount in device.counters:
             if overdrawn or amount > left[counter_set, name]:
@@ -195,7 +199,7 @@ class DeviceSurvey:
                 )
                 text = _left(amount, left[counter_set, name])
                 what = f"{counter_set}/{name}"
-                return Refusal(Why.COUNTERS, device, what, text, holders=tuple(holders))
+                return DeviceRejection(Why.COUNTERS, device, what, text, holders=tuple(holders))
         return None
 
     def _selects(self, selection: Selection, one: PreparedSlice, device: PooledDevice) -> bool:

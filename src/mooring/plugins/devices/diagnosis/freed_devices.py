@@ -27,10 +27,10 @@ def freeing_remedies(
     """Take a pod off its node that has a device, or delete a claim that no pod uses."""
     devices: dict[Holder, list[str]] = {}
     verbs: dict[Holder, str] = {}
-    for refusal in way.refused:
-        for holder in refusal.holders:
-            devices.setdefault(holder, []).append(refusal.device.device.name)
-            verbs.setdefault(holder, _VERBS.get(refusal.why, "uses"))
+    for rejection in way.rejected:
+        for holder in rejection.holders:
+            devices.setdefault(holder, []).append(rejection.device.device.name)
+            verbs.setdefault(holder, _VERBS.get(rejection.why, "uses"))
     known = DeviceHolders(tracker)
     remedies: list[tuple[int, str, Remedy]] = []
     for holder, names in devices.items():

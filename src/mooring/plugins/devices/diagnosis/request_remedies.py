@@ -138,14 +138,14 @@ class RequestRemedies:
                 return
 
     def _selectors(self, way: SurveyedDevices) -> Iterator[Remedy]:
-        """Without the condition that refuses most devices, and so on."""
+        """Without the condition that rejects most devices, and so on."""
         request = way.request
-        refusals = Counter(
+        rejections = Counter(
             (one.selector, one.what if one.why is Why.SELECTOR else "")
-            for one in way.refused
+            for one in way.rejected
             if one.selector >= 0
         )
-        for (number, part), _ in refusals.most_common(_TRIED):
+        for (number, part), _ in rejections.most_common(_TRIED):
             expression = request.selection[1][number]
             parts = conjuncts(expression)
             left = [one for one in parts if one != part]
@@ -164,7 +164,7 @@ class RequestRemedies:
     def _taints(self, way: SurveyedDevices) -> Iterator[Remedy]:
         tainted = {
             one.what: one.device.untolerated(way.request.tolerations)
-            for one in way.refused
+            for one in way.rejected
             if one.why is Why.TAINT
         }
         for what, taints in list(tainted.items())[:_TRIED]:
@@ -181,7 +181,7 @@ class RequestRemedies:
         """As much of a capacity as a device has left."""
         request, wanted = way.request, dict(way.request.capacity)
         left: dict[str, int] = {}
-        for one in way.refused:
+        for one in way.rejected:
             if one.what in wanted and one.why in (Why.SHARED, Why.CAPACITY):
                 capacity = (one.device.device.capacity or {}).get(one.what)
                 if capacity is None:
@@ -238,7 +238,7 @@ class RequestRemedies:
         unknown = {
             one.what
             for way in self._shortage.ways
-            for one in way.refused
+            for one in way.rejected
             if one.why is Why.ATTRIBUTE
         }
         source = shown_source(self._case.pod, self._claim)

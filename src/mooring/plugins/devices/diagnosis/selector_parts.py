@@ -1,7 +1,7 @@
-"""The part of a selector that refuses a device, and the values of what that part reads.
+"""The part of a selector that rejects a device, and the values of what that part reads.
 
-Of ``a && b && c``, usually one part refuses a device, and people want to know which, and why. Asked
-by `device_refusals`; compiled parts are forgotten with the object.
+Of ``a && b && c``, usually one part rejects a device, and people want to know which, and why. Asked
+by `device_survey`; compiled parts are forgotten with the object.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ _Field = tuple[str, str, str]
 
 
 class SelectorParts:
-    """Finds the parts of selectors that refuse devices."""
+    """Finds the parts of selectors that reject devices."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[tuple[str, Matches]]] = {}
         self._fields: dict[str, list[_Field]] = {}
 
-    def refusing(self, expression: str, device: PooledDevice) -> str:
+    def rejecting(self, expression: str, device: PooledDevice) -> str:
         """The part of an expression that is false for a device; all of it if none is by itself."""
         found = self._parts.get(expression)
         if found is None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.model.pod import Pod
 from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_claim
-from mooring.plugins.devices.diagnosis.device_survey import Refusal, SurveyedDevices, Why
+from mooring.plugins.devices.diagnosis.device_survey import DeviceRejection, SurveyedDevices, Why
 from mooring.plugins.devices.diagnosis.selector_parts import short, value_text
 from mooring.plugins.devices.diagnosis.shortages import Shortage
 from mooring.plugins.devices.pooled_device import PooledDevice
@@ -45,7 +45,7 @@ def kind_of(shortage: Shortage) -> object:
                 bool(way.available),
                 bool(_close(way)),
                 bool(way.pools),
-                tuple(sorted({(one.why.value, one.what) for one in way.refused})),
+                tuple(sorted({(one.why.value, one.what) for one in way.rejected})),
             )
             for way in shortage.ways
         ),
@@ -119,7 +119,7 @@ def _row_text(pod: Pod, places: Sequence[ShortOn], number: int) -> str:
 
 
 def _total(ways: Sequence[SurveyedDevices]) -> int:
-    return sum(len(way.refused) + len(way.available) for way in ways)
+    return sum(len(way.rejected) + len(way.available) for way in ways)
 
 
 def _needed(way: SurveyedDevices) -> str:
@@ -168,32 +168,32 @@ def _values(devices: Sequence[PooledDevice], attribute: str) -> str:
     return f"{', '.join(texts[:_REASONS])}{more}" if more else _listed(texts)
 
 
-def _refused(way: SurveyedDevices) -> Sequence[Refusal]:
-    return way.refused
+def _rejected(way: SurveyedDevices) -> Sequence[DeviceRejection]:
+    return way.rejected
 
 
-def _close(way: SurveyedDevices) -> Sequence[Refusal]:
+def _close(way: SurveyedDevices) -> Sequence[DeviceRejection]:
     """The devices that are not of the class, though not because of their driver."""
     return [one for one in way.others if not one.value.startswith(_DRIVER)]
 
 
 def _reasons(
     ways: Sequence[SurveyedDevices],
-    refusals: Callable[[SurveyedDevices], Sequence[Refusal]] = _refused,
+    rejections: Callable[[SurveyedDevices], Sequence[DeviceRejection]] = _rejected,
     *,
     named: bool = False,
     where: str = "",
 ) -> list[str]:
-    """Why devices are refused, for most of them first.
+    """Why devices are rejected, for most of them first.
 
     Args:
         ways: the devices, on each node.
-        refusals: which of them are told about.
+        rejections: which of them are told about.
         named: a few devices have their names; else it is told how many they are.
         where: follows what is said of all devices.
     """
-    found = [one for way in ways for one in refusals(way)]
-    groups: dict[tuple[Why, str], list[Refusal]] = {}
+    found = [one for way in ways for one in rejections(way)]
+    groups: dict[tuple[Why, str], list[DeviceRejection]] = {}
     for one in found:
         groups.setdefault((one.why, one.what), []).append(one)
     every = len(found) + sum(len(way.available) for way in ways)
@@ -217,7 +217,7 @@ class _Who(NamedTuple):
         return f"{self.text} {one if self.one else several}"
 
 
-def _who(group: Sequence[Refusal], every: int, where: str, *, named: bool) -> _Who:
+def _who(group: Sequence[DeviceRejection], every: int, where: str, *, named: bool) -> _Who:
     number = len(group)
     place = f" {where}" if where else ""
     if named and number <= _NAMED:
@@ -237,10 +237,10 @@ def _is_all(reasons: Sequence[str]) -> bool:
     return bool(reasons) and reasons[0].startswith((_ALL, _NONE, "the only"))
 
 
-def _reason(group: Sequence[Refusal], who: _Who) -> str:
+def _reason(group: Sequence[DeviceRejection], who: _Who) -> str:
     what = group[0].what
     values = dict.fromkeys(one.value for one in group if one.value)
-    holders = dict.fromkeys(one.shown for refusal in group for one in refusal.holders)
+    holders = dict.fromkeys(one.shown for rejection in group for one in rejection.holders)
     beside = f" beside {_few(list(holders))}" if holders else ""
     told = f" ({_few(list(values))})" if values else ""
     has = who.verb("have", "has")

@@ -14,7 +14,7 @@ from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.state.catalog import Catalog
 
 
-class NodeDevices:
+class PublishedDevices:
     """The slices of each node.
 
     Args:
