@@ -48,7 +48,8 @@ def test_the_cases_are_of_every_kind() -> None:
     kinds = {kind for seed in range(300) for kind in kinds_of(make_case(seed))}
     assert kinds == {
         "bound", "scored", "nominated", "gated", "pending", "no nodes", "preempts", "reviewed",
-        "extended", "failed", "policy",
+        "extended", "failed", "policy", "devices", "extended resources", "cleaned up",
+        "no devices",
     }  # fmt: skip
 
 
@@ -62,6 +63,10 @@ def kinds_of(case: Case) -> Iterator[str]:
         yield "preempts"
     if done.reason == "SchedulerError":
         yield "failed"
+    if done.devices:
+        yield "extended resources" if "<extended-resources>" in done.devices else "devices"
+    if done.cleans_up:
+        yield "cleaned up"
 
 
 def facts(case: Case, said: Said) -> dict[str, bool]:
@@ -76,6 +81,7 @@ def facts(case: Case, said: Said) -> dict[str, bool]:
         "reviewed": found is not None and none_left in found.reasons,
         "extended": case.extended,
         "policy": case.policy is not None,
+        "no devices": "cannot allocate all claims" in said.message,
     }
 
 

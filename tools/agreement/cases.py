@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import mooring as mr
+from tools.agreement.devices import with_devices
 from tools.agreement.policies import random_policy
 
 #: A Kubernetes object, or a part of one, as plain JSON.
@@ -67,10 +68,12 @@ def make_case(seed: int) -> Case:
     nominated = [_nominated(rng, f"w{number}", names) for number in range(rng.randrange(3))]
     volumes = _volumes(rng)
     budgets = [_budget(rng, f"b{number}") for number in range(rng.choice((0, 0, 1, 2)))]
+    asked = _asked(rng, names)
+    devices = with_devices(seed, names, [one["metadata"]["name"] for one in pods], asked)
     return Case(
         seed=seed,
-        objects=[*nodes, *volumes, *budgets, *pods, *nominated],
-        pod=_asked(rng, names),
+        objects=[*nodes, *volumes, *devices, *budgets, *pods, *nominated],
+        pod=asked,
         config=_config(rng),
         policy=random_policy(seed, fails=fails),
         extended=rng.random() < 0.3,

@@ -60,12 +60,14 @@ def _deeds(said: Said, done: Ran) -> Iterator[tuple[str, object, object]]:
     yield "a node", bool(said.selected), bool(done.node)
     if done.node:
         yield "the node is one of the best", True, done.node in said.selected
+        yield "devices", said.devices.get(done.node, {}), done.devices
     if not said.gated:
         yield "an event", bool(said.message), bool(done.note)
         short = len(said.message.encode()) <= _NOTE
         yield "note", said.message[: _NOTE // 2], done.note[: _NOTE // 2]
         if short:
             yield "whole note", said.message, done.note
+    yield "claims are cleaned up", said.cleans_up, done.cleans_up
     found = said.preempting
     yield "victims", bool(found is not None and found.best), done.victims is not None
     if found is not None and done.victims is not None:

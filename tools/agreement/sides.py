@@ -18,13 +18,22 @@ from mooring.framework.decisions.recording import recording
 from mooring.framework.filtering import Filtering
 from mooring.model.change import Put
 from mooring.model.defaults import Defaults
+from mooring.model.devices.allocation import AllocationResult
+from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.kinds import KINDS
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
 from mooring.scheduler.core import Core
 from mooring.scheduler.core_building import CoreOptions, build_core
-from mooring.scheduler.effects import Bind, Effect, PatchStatus, PreemptVictims, RecordEvent
+from mooring.scheduler.effects import (
+    Bind,
+    CleanUp,
+    Effect,
+    PatchStatus,
+    PreemptVictims,
+    RecordEvent,
+)
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.state.cluster import Cluster
 from tools.agreement.cases import PROFILE, Case, Object
@@ -34,6 +43,12 @@ from tools.agreement.policies import chance
 _TYPES = {kind.type.kind_name: kind.type for kind in KINDS}
 #: What one plugin said of the possible nodes: weight, raw and normalized scores; None if it skips.
 PluginPoints = tuple[int, tuple[int, ...] | None, tuple[int, ...] | None]
+
+
+#: The devices of each claim, as ``driver/pool/device``.
+ClaimedDevices = Mapping[str, tuple[str, ...]]
+#: What a claim for extended resources is called, which does not exist yet.
+_MADE_UP = "<extended-resources>"
 
 
 class Preempting(NamedTuple):
@@ -66,6 +81,8 @@ class Said(NamedTuple):
         points: what each plugin said of them.
         preempting: what was found to make room.
         nominated: whether the pod takes its nominated node.
+        devices: the devices of each of its claims, on the possible nodes.
+        cleans_up: whether a claim is to be deallocated or deleted because the pod fits nowhere.
     """
 
     gated: bool = False
@@ -76,6 +93,8 @@ class Said(NamedTuple):
     points: Mapping[str, PluginPoints] | None = None
     preempting: Preempting | None = None
     nominated: bool = False
+    devices: Mapping[str, ClaimedDevices] = {}
+    cleans_up: bool = False
 
 
 class Ran(NamedTuple):
@@ -87,6 +106,8 @@ class Ran(NamedTuple):
         victims: who is preempted, and where.
         reason: the condition's reason, if the pod is pending.
         note: the text of its event.
+        devices: the devices that are to be written into its claims.
+        cleans_up: whether a claim is to be deallocated or deleted.
     """
 
     said: Said
@@ -94,6 +115,8 @@ class Ran(NamedTuple):
     victims: tuple[str, tuple[str, ...]] | None = None
     reason: str = ""
     note: str = ""
+    devices: Mapping[str, tuple[str, ...]] = {}
+    cleans_up: bool = False
 
 
 def explained(case: Case) -> Said:
@@ -127,7 +150,26 @@ def _said_by(record: Record) -> Said:
         points=_points(record.scoring),
         preempting=_preempting(record.post_filter_result),
         nominated=bool(record.nominated_shortcut),
+        devices=_noted_devices(record.notes.get("allocations", {})),
+        cleans_up=_cleans_up(record.notes.get("postFilterDynamicResources", {})),
     )
+
+
+def _noted_devices(allocations: Mapping[str, Mapping[str, Object]]) -> dict[str, ClaimedDevices]:
+    return {
+        node: {
+            claim: tuple(
+                f"{one['driver']}/{one['pool']}/{one['device']}"
+                for one in allocation["devices"].get("results", ())
+            )
+            for claim, allocation in claims.items()
+        }
+        for node, claims in allocations.items()
+    }
+
+
+def _cleans_up(note: Object) -> bool:
+    return "deallocates" in note or "deletes" in note
 
 
 class _Witness(Observer):
@@ -181,7 +223,20 @@ def _schedule(case: Case, core: Core, witness: _Witness) -> Ran:
             preempting=_preempting(decision.post_filter_result),
             nominated=decision.nominated,
         )
-    return Ran(said, done.node, done.victims, done.reason, done.note)
+    devices = _reserved_devices(core.cluster) if done.node else {}
+    return Ran(said, *done[:2], done.reason, done.note, devices, done.cleans_up)
+
+
+def _reserved_devices(cluster: Cluster) -> dict[str, tuple[str, ...]]:
+    """What was allocated when the node was chosen, and is not in the API server yet."""
+    found = {}
+    for (_, key), allocation in cluster.assume_cache.in_flight.items():
+        if isinstance(allocation, AllocationResult):
+            made_up = cluster.catalog.get(ResourceClaim, key) is None
+            found[_MADE_UP if made_up else key] = tuple(
+                f"{one.driver}/{one.pool}/{one.device}" for one in allocation.devices.results or ()
+            )
+    return found
 
 
 class _Done(NamedTuple):
@@ -192,6 +247,7 @@ class _Done(NamedTuple):
     message: str = ""
     reason: str = ""
     note: str = ""
+    cleans_up: bool = False
 
 
 def _effects(effects: Sequence[Effect]) -> _Done:
@@ -204,6 +260,8 @@ def _effects(effects: Sequence[Effect]) -> _Done:
             done = done._replace(victims=(effect.node, victims))
         elif isinstance(effect, PatchStatus) and effect.reason:
             done = done._replace(message=effect.message, reason=effect.reason)
+        elif isinstance(effect, CleanUp):
+            done = done._replace(cleans_up=True)
         elif isinstance(effect, RecordEvent):
             done = done._replace(note=effect.note)
     return done

@@ -174,7 +174,7 @@ class Explainer:
             suggestions: list[Suggestion] = []
             search = SuggestionSearch(Trial(self.cluster, pod, lambda: self.deciding(name)))
             if rejected or record.gated:
-                suggestions = search.suggestions(record, node)
+                suggestions = search.suggestions(record, node, groups)
             nearest = suggestions[0].combination.node if suggestions else ""
             found = causes(record, groups, details, nearest)
         return Explanation(

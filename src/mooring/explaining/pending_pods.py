@@ -13,13 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.errors import PluginError
+from mooring.explaining.changed_templates import carry_out, changed_pod, claims_key, place
 from mooring.explaining.explainer import Explainer, Explanation
 from mooring.explaining.suggestion import Combination
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
-from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.framework.runtime import Runtime
-from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.wording import counted, natural_key
@@ -169,6 +168,7 @@ def _by_template(cluster: Cluster, pods: Sequence[Pod]) -> list[list[Pod]]:
             pod.status.nominated_node_name,
             gates,
             claims,
+            claims_key(cluster, pod),
         )
         alike.setdefault(key, []).append(pod)
     return list(alike.values())
@@ -243,20 +243,18 @@ class _TriedChanges:
         """The pods that get a node, if all are placed one after the other."""
         cluster = self._explainer.cluster.fork()
         runtimes: dict[str, Runtime] = {}
-        for combination in change.by_template.values():
-            _carry_out(combination, cluster)
+        for number, combination in change.by_template.items():
+            carry_out(combination, self._templates[number].pods, cluster)
         helped = []
         for pod, number in self._queue:
             found = self._templates[number].found
             combination_of_pod = change.by_template.get(number)
-            changed = _changed(combination_of_pod, pod) if combination_of_pod else pod
+            changed = changed_pod(combination_of_pod, pod) if combination_of_pod else pod
             runtime = runtimes.get(found.record.profile)
             if runtime is None:
                 runtime = self._explainer.runtime_on(cluster, found.record.profile)
                 runtimes[found.record.profile] = runtime
-            node = _node_for(runtime, changed)
-            if node:
-                cluster.put_pod(with_spec(changed, node_name=node))
+            if place(runtime, changed):
                 helped.append(pod.key)
         return helped
 
@@ -267,39 +265,6 @@ def _told(change: _Change) -> str:
     others = len(change.by_template) - 1
     likewise = f", and likewise for {counted(others, 'other kind')} of pods"
     return change.text + (likewise if len(texts) > 1 else "")
-
-
-def _carry_out(combination: Combination, cluster: Cluster) -> None:
-    """Make a combination's changes of the cluster."""
-    for remedy in combination.remedies:
-        if remedy.node is not None:
-            cluster.put_node(remedy.node)
-        elif remedy.added is not None:
-            cluster.put_node(remedy.added)
-        elif remedy.created:
-            for thing in remedy.created:
-                cluster.put(thing)
-        elif remedy.moved:
-            cluster.remove_pod(remedy.moved)
-
-
-def _changed(combination: Combination, pod: Pod) -> Pod:
-    """A pod as a combination for another pod of its template would change it."""
-    changes = [one.pod for one in combination.remedies if one.pod is not None]
-    if not changes:
-        return pod
-    spec = changes[-1].spec
-    return with_spec(pod, **{name: getattr(spec, name) for name in spec.__struct_fields__})
-
-
-def _node_for(runtime: Runtime, pod: Pod) -> str:
-    """The node that a pod would get; empty if none."""
-    if any(not verdict.accepted for verdict in runtime.pre_enqueue(pod).values()):
-        return ""
-    decision = without_extenders(decide(runtime, pod))
-    if decision.error or not len(decision.best):
-        return ""
-    return runtime.cluster.columns.nodes[int(decision.best[0])].name
 
 
 def _created(pod: Pod) -> str:

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from mooring.errors import PluginError
-from mooring.explaining.alike_nodes import alike_nodes
+from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
+from mooring.explaining.published_devices import PublishedDevices
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
@@ -28,10 +29,11 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.quantity_texts import show
 from mooring.model.resources import CPU, MEMORY, spec_requests
+from mooring.wording import counted
 
 #: So many suggestions are enough.
 _ENOUGH: Final = 3
-#: The search starts at so many nodes of a group that has the same verdicts, and of so many groups.
+#: The search starts at so many nodes of a group that is alike, and of so many groups.
 _PER_GROUP: Final = 2
 _GROUPS: Final = 12
 #: So many kinds of nodes are tried as a new node.
@@ -57,17 +59,21 @@ class SuggestionSearch:
         #: Nodes that extenders reject; nobody can try whether a change would help there.
         self._rejected: frozenset[str] = frozenset()
 
-    def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
+    def suggestions(
+        self, record: Record, node: str = "", groups: Sequence[AlikeNodes] | None = None
+    ) -> list[Suggestion]:
         """The cheapest combinations of different kinds that work, cheapest first.
 
         Args:
             record: the decision that rejected the pod.
             node: look for what helps on this node only.
+            groups: nodes about which plugins say the same, also in detail; None to go by verdicts.
         """
         if not record.nodes:
             return []
         self._rejected = _rejected_by_extenders(record)
-        starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
+        groups = alike_nodes(record) if groups is None else groups
+        starts = [node] if node else [record.nodes[row] for row in self._starts(groups)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
             new = self.new_node()
@@ -147,11 +153,11 @@ class SuggestionSearch:
     def _fits(self, pod: Pod) -> list[str]:
         return [name for name in self._trial.fitting(pod) if name not in self._rejected]
 
-    def _starts(self, record: Record) -> list[int]:
-        """A few nodes of every group with the same verdicts, those that lack least."""
+    def _starts(self, groups: Sequence[AlikeNodes]) -> list[int]:
+        """A few nodes of every group, those that lack least."""
         lacking = self._lacking()
         found: list[int] = []
-        for group in alike_nodes(record)[:_GROUPS]:
+        for group in groups[:_GROUPS]:
             order = group.rows[np.argsort(lacking[group.rows], kind="stable")]
             found.extend(order[:_PER_GROUP].tolist())
         return found
@@ -168,20 +174,25 @@ class SuggestionSearch:
 
     def new_node(self) -> Suggestion | None:
         """One more node like one that is there, the smallest on which the pod fits."""
-        for node in self._kinds_of_nodes():
+        devices = PublishedDevices(self._trial.cluster.catalog)
+        for node in self._kinds_of_nodes(devices):
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
                 name += "-new"
             amounts = [
                 f"{show(resource, node.allocatable[resource])} {resource}"
                 for resource in (CPU, MEMORY, *self._other_resources())
+                if resource not in devices.resources or node.allocatable[resource]
             ]
+            if devices.count(node.name):
+                amounts.append(counted(devices.count(node.name), "device"))
             size = " and ".join((", ".join(amounts[:-1]), amounts[-1]))
             remedy = Remedy(
                 f"add one more node like {node.name} ({size})",
                 Cost.ADD_NODE,
                 frozenset({"node"}),
                 added=changed_copies.like(node, name),
+                created=devices.like(node.name, name),
             )
             tried = Combination(name, (remedy,))
             with self._trial.carry_out(tried) as pod:
@@ -195,17 +206,19 @@ class SuggestionSearch:
         asked = spec_requests(self._trial.pod)
         return sorted(name for name in asked if name not in (CPU, MEMORY) and asked[name] > 0)
 
-    def _kinds_of_nodes(self) -> list[Node]:
+    def _kinds_of_nodes(self, devices: PublishedDevices) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""
         requests = spec_requests(self._trial.pod)
+        amounts = [(name, one) for name, one in requests.items() if name not in devices.resources]
         keys = _required_labels(self._trial.pod)
         kinds: dict[object, Node] = {}
         for node in self._trial.cluster.columns.nodes:
             if node.name in self._rejected:
                 continue
-            if all(node.allocatable[name] >= amount for name, amount in requests.items()):
+            if all(node.allocatable[name] >= amount for name, amount in amounts):
                 labels = tuple(node.labels.get(key) for key in keys)
-                kind = (frozenset(node.allocatable.items()), tuple(node.taints), labels)
+                size = frozenset(node.allocatable.items())
+                kind = (size, tuple(node.taints), labels, devices.kind(node.name))
                 kinds.setdefault(kind, node)
         smallest = sorted(
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])

@@ -74,10 +74,8 @@ class Trial:
         pod = self.pod
         with ExitStack() as undo:
             for remedy in combination.remedies:
-                if remedy.pod is not None:
-                    pod = remedy.pod
-                else:
-                    self._change_cluster(remedy, undo)
+                pod = remedy.pod or pod
+                self._change_cluster(remedy, undo)
             yield pod
 
     def _change_cluster(self, remedy: Remedy, undo: ExitStack) -> None:
@@ -86,18 +84,17 @@ class Trial:
             node = cluster.nodes[remedy.node.name]
             cluster.put_node(remedy.node)
             undo.callback(cluster.put_node, node)
-        elif remedy.added is not None:
+        if remedy.added is not None:
             cluster.put_node(remedy.added)
             undo.callback(cluster.remove_node, remedy.added.name)
-        elif remedy.created:
-            for thing in remedy.created:
-                before = cluster.catalog.get(type(thing), thing.key)
-                cluster.put(thing)
-                if before is None:
-                    undo.callback(cluster.remove, thing)
-                else:
-                    undo.callback(cluster.put, before)
-        else:
+        for thing in remedy.created:
+            before = cluster.catalog.get(type(thing), thing.key)
+            cluster.put(thing)
+            if before is None:
+                undo.callback(cluster.remove, thing)
+            else:
+                undo.callback(cluster.put, before)
+        if remedy.moved:
             namespace, _, name = remedy.moved.partition("/")
             pod = cluster.pod(namespace, name)
             if pod is not None:

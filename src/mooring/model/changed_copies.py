@@ -31,6 +31,11 @@ def with_spec(pod: Pod, **fields: object) -> Pod:
     return _copied(pod, spec=replace(pod.spec, **fields))
 
 
+def with_status(pod: Pod, **fields: object) -> Pod:
+    """A pod with other fields in its status."""
+    return _copied(pod, status=replace(pod.status, **fields))
+
+
 def as_new(pod: Pod) -> Pod:
     """A pod as it was before it was placed."""
     return _copied(pod, spec=replace(pod.spec, node_name=None), status=PodStatus())

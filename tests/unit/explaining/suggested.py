@@ -30,15 +30,13 @@ def carried_out(
     """The objects and the pod after a combination was carried out."""
     things = {(type(one), one.key): one for one in objects}
     for change in combination.remedies:
-        if change.pod is not None:
-            pod = change.pod
-        elif change.node is not None:
+        pod = change.pod or pod
+        if change.node is not None:
             things[Node, combination.node] = change.node
-        elif change.added is not None:
+        if change.added is not None:
             things[Node, change.added.name] = change.added
-        elif change.created:
-            things |= {(type(one), one.key): one for one in change.created}
-        else:
+        things |= {(type(one), one.key): one for one in change.created}
+        if change.moved:
             del things[Pod, change.moved]
     return list(things.values()), pod
 

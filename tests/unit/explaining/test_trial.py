@@ -66,6 +66,8 @@ REMEDIES = {
     "added": Remedy("", 1, NONE, added=make_node("c", cpu="8")),
     "created": Remedy("", 1, NONE, created=(NEW_CLAIM,)),
     "replaced": Remedy("", 1, NONE, created=(OLD_CLAIM,)),
+    "moved with what it has": Remedy("", 1, NONE, moved="default/y", created=(OLD_CLAIM,)),
+    "pod with what it needs": Remedy("", 1, NONE, pod=WEB, created=(NEW_CLAIM,)),
 }
 
 

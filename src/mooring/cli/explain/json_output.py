@@ -79,6 +79,8 @@ def _keep_node(out: dict[str, Any], node: str) -> None:
         for field in ("raw", "normalized"):
             if field in score:
                 score[field] = {key: value for key, value in score[field].items() if key == node}
-    for field in ("nodeStatus", "total"):
+    for field in ("nodeStatus", "total", "allocations", "extendedResourceClaims", "preBind"):
         if field in out:
             out[field] = {key: value for key, value in out[field].items() if key == node}
+    if "bindingWait" in out:
+        out["bindingWait"] = [name for name in out["bindingWait"] if name == node]

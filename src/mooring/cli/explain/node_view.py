@@ -3,6 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
+from mooring.cli.explain.device_view import print_devices
 from mooring.cli.explain.view import facts, node_names, print_message, print_say, print_suggestions
 from mooring.cli.terminal_output import (
     TerminalPrinter,
@@ -34,6 +35,7 @@ def print_node(found: Explanation, node: str) -> None:
         out.heading("Points: weight × score")
         out.print(_scores(record, record.scoring, node))
         print_say(out, found)
+        print_devices(out, record, node)
     if not fits:
         print_suggestions(out, found.suggestions, record, node_names(out, record))
     print_message(out, record)

@@ -9,6 +9,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
+from mooring.cli.explain.device_view import print_devices
 from mooring.cli.explain.node_names import NodeNames
 from mooring.cli.explain.pod_history import PodHistory
 from mooring.cli.explain.score_table import ScoreTable
@@ -75,6 +76,7 @@ class ExplanationView:
             for note in made.notes():
                 out.print(Text(note, style="dim"))
             print_say(out, self._found)
+        print_devices(out, record)
         print_suggestions(out, self._found.suggestions, record, self._names)
         if self._wide:
             print_message(out, record)
@@ -190,7 +192,7 @@ def facts(found: Explanation, history: PodHistory | None = None) -> str:
     scheduler = pod.scheduler_name
     if found.assumed:
         scheduler = f"{scheduler} with the profile of {found.record.profile}"
-    about = [state, scheduler, f"priority {pod.priority}", _requests(pod)]
+    about = [state, scheduler, f"priority {pod.priority}", _requests(pod), _claims(pod)]
     return " · ".join(filter(None, about))
 
 
@@ -276,3 +278,9 @@ def _requests(pod: Pod) -> str:
     order = [CPU, MEMORY, *sorted(asked.keys() - {CPU, MEMORY})]
     amounts = [f"{show(name, asked[name])} {name}" for name in order if asked[name]]
     return f"requests {', '.join(amounts)}" if amounts else "requests nothing"
+
+
+def _claims(pod: Pod) -> str:
+    """The claims to devices, as the pod names them."""
+    names = [one.resource_claim_name or one.name for one in pod.spec.resource_claims or ()]
+    return f"{'claims' if names[1:] else 'claim'} {', '.join(names)}" if names else ""

@@ -63,7 +63,7 @@ class Cost:
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """One change that might help; exactly one of `pod` to `created` is set.
+    """One change that might help: one of `pod` to `added` is set, or `created`, or both.
 
     Attributes:
         text: what to do, as a clause such as ``uncordon node-3``.

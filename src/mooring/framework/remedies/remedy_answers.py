@@ -66,10 +66,10 @@ def _remedy(given: object, case: RemedyCase) -> Remedy:
     if type(given) is not Remedy:
         raise AnswerError(f"it returned {shown(given)}; it must return hook.Remedy objects")
     moved, created = given.moved != "", given.created != ()
-    made = [given.pod is not None, given.node is not None, given.added is not None, moved, created]
-    if sum(made) != 1:
+    made = sum((given.pod is not None, given.node is not None, given.added is not None, moved))
+    if made > 1 or not (made or created):
         raise AnswerError(
-            f"it returned a Remedy with {sum(made)} changes; set one of pod, node, moved, added "
+            f"it returned a Remedy with {made} changes; set one of pod, node, moved, added "
             "and created"
         )
     return Remedy(

@@ -15,6 +15,7 @@ free for a moment. All profiles of a scheduler share one tracker.
 # parity v1.36.4: plugins/dynamicresources/dra_manager.go claimTracker
 
 import weakref
+from collections.abc import Mapping
 
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.device_class import DeviceClass
@@ -82,6 +83,11 @@ class ClaimTracker:
             if new is None or new.status.allocation is not None:
                 self._in_flight.pop((ResourceClaim, key), None)
             self._count(key)
+
+    @property
+    def allocations(self) -> Mapping[str, AllocationResult]:
+        """The allocations that are counted, by the key of their claim."""
+        return self._counted
 
     def find_class(self, name: str) -> DeviceClass | None:
         """The class of a name; None if there is none."""

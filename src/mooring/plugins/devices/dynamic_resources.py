@@ -53,8 +53,10 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_plan
 from mooring.plugins.devices.claim_plans import reservation_plan
-from mooring.plugins.devices.claim_tracker import tracker_of
+from mooring.plugins.devices.claim_tracker import ClaimTracker, tracker_of
 from mooring.plugins.devices.device_notes import device_notes
+from mooring.plugins.devices.diagnosis.details import DeviceDetails
+from mooring.plugins.devices.diagnosis.remedies import DeviceRemedies
 from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
 from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
 from mooring.plugins.devices.opt_in.device_trial import resolvable
@@ -115,6 +117,8 @@ class DynamicResources(
     PreBind,
     Requeues,
     Sign,
+    DeviceDetails,
+    DeviceRemedies,
     NormalizesByExtremes,
     RecordNotes,
     IdleAfterSkip,
@@ -156,8 +160,17 @@ class DynamicResources(
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Look at the pod's claims; reject if one cannot be used on any node."""
-        pod, tracker = cycle.pod, tracker_of(cycle.cluster)
         cycle.data[self.name] = None
+        found = self.pod_devices(cycle.pod, tracker_of(cycle.cluster))
+        if found is None:
+            return SKIP
+        if isinstance(found, PodDevices):
+            cycle.data[self.name] = found
+            return None
+        return found
+
+    def pod_devices(self, pod: Pod, tracker: ClaimTracker) -> PodDevices | Verdict | None:
+        """The devices of a pod; a rejection if a claim cannot be used, None if it needs none."""
         claims = claims_of(pod, tracker.catalog)
         if isinstance(claims, Verdict):
             return claims
@@ -167,7 +180,7 @@ class DynamicResources(
         elif extended is None:
             extended = in_memory_claim(pod)
         if not claims and extended is None:
-            return SKIP
+            return None
         for claim in claims:
             if claim.status.allocation is None:
                 if tracker.is_in_flight(claim):
@@ -178,7 +191,7 @@ class DynamicResources(
                 problem = check_classes(claim, tracker.find_class)
                 if problem is not None:
                     return problem
-        state = cycle.data[self.name] = PodDevices(
+        found = PodDevices(
             pod,
             claims,
             extended,
@@ -188,8 +201,8 @@ class DynamicResources(
             limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
         if self._best_fit is not None:
-            state.order = self._best_fit.refresh(tracker).order
-        return None
+            found.order = self._best_fit.refresh(tracker).order
+        return found
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Reject nodes where a claim has no devices and can get none."""

@@ -49,6 +49,7 @@ LEGAL: dict[str, Remedy] = {
     "moved": Remedy("do", 1, moved="default/other"),
     "added": Remedy("do", 1, added=make_node("b")),
     "created": Remedy("do", 1, created=(CLAIM,)),
+    "moved with what it has": Remedy("do", 1, moved="default/other", created=(CLAIM,)),
 }
 
 
