@@ -201,8 +201,8 @@ class Reflector(Generic[T]):
             ):
                 patience.reschedule(None)
                 async for chunk in chunks:
-                    if (page := splitter.feed(chunk)) is not None:
-                        yield page
+                    if (found := splitter.feed(chunk)) is not None:
+                        yield found
             yield splitter.end()
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._not_a_list(error) from error

@@ -857,7 +857,7 @@ def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: b
 
 def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> None:
     pod = make_pod("p")
-    plugin = plugin_on(DynamicResources, cluster_of(make_node("a")))
+    plugin = plugin_on(DynamicResources, make_node("a"))
 
     def special(uid: str, **annotations: str) -> ResourceClaim:
         owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
