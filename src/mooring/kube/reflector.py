@@ -186,8 +186,8 @@ class Reflector(Generic[T]):
         remaining = first.metadata.remaining
         if not first.metadata.continue_ or (remaining is not None and remaining <= _FEW_OBJECTS):
             async with aclosing(self._pages(sink, first)) as pages:
-                async for page in pages:
-                    yield page
+                async for one in pages:
+                    yield one
             return
         newest = first.metadata.resource_version
         known = {"resourceVersion": newest, "resourceVersionMatch": "NotOlderThan"}
@@ -229,10 +229,8 @@ class Reflector(Generic[T]):
         try:
             while True:
                 try:
-                    if first is not None:
-                        page, first = first, None
-                    else:
-                        page = await (self._page(params) if coming is None else coming)
+                    page = first or await (self._page(params) if coming is None else coming)
+                    first = None
                 except ApiError as error:
                     if error.status in RELIST_STATUSES and "continue" in params:
                         # the pages' version expired under us: all at once cannot expire

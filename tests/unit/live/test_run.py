@@ -185,9 +185,9 @@ class TestStarting:
         with pytest.raises(ApiError) as rejected:
             asyncio.run(run())
         assert rejected.value.status == 403
-        assert 'cannot list resource "csinodes"' in str(rejected.value)
+        assert 'cannot list resource "pods"' in str(rejected.value)
         assert str(rejected.value).endswith(
-            "grant the permission with an RBAC role. Also rejected: services, pods."
+            "grant the permission with an RBAC role. Also rejected: csinodes, services."
         )
 
     @pytest.mark.parametrize("status", [403, 404])
