@@ -189,14 +189,18 @@ class DeviceCase:
         self.settle(name)
 
     def wait_bound(self, *names: str) -> None:
-        """Wait until pods are bound, and events tell."""
+        """Wait until pods are bound; a process that was killed may not have told of it."""
         for name in names:
             self.plane.wait_for(
                 lambda name=name: self.get_pod(name)["spec"].get("nodeName"),  # type: ignore[misc]
                 f"{name} to be bound",
                 PATIENCE,
             )
-            self.settle(name)
+
+    def wait_scheduled(self, *names: str) -> None:
+        """Wait until pods are bound, and events tell."""
+        self.wait_bound(*names)
+        self.settle(*names)
 
     def wait_event(self, name: str, reason: str, part: str = "") -> str:
         """The note of an event about a pod, once there is one."""

@@ -136,7 +136,7 @@ def test_claims_from_a_template(both: Both) -> None:
             case.place(f"p{number}", template="one")
         # Whoever is rejected is tried again when a device is free.
         case.delete_pod("p0")
-        case.wait_bound("p2")
+        case.wait_scheduled("p2")
         case.place("p3", template="one")
 
     with both.cluster(device_class(), node("a"), slice_of("a", device("gpu-0"), device("gpu-1"))):
@@ -158,7 +158,7 @@ def test_a_pod_waits_for_its_claim_and_its_class(both: Both) -> None:
         case.claim("unclassed", request(of="missing"))
         case.place("lost", "unclassed")
         case.claim("late")
-        case.wait_bound("early")
+        case.wait_scheduled("early")
 
     with both.cluster(device_class(), node("a"), slice_of("a", device("gpu-0"))):
         outcome = both.run(scenario)
@@ -198,7 +198,7 @@ def test_a_claim_that_nobody_uses_is_deallocated_for_a_pod_that_needs_it_elsewhe
         )
         case.pod("p", "moving", node="b")
         case.wait_event("p", "FailedScheduling", "deallocation of ResourceClaim completed")
-        case.wait_bound("p")
+        case.wait_scheduled("p")
 
     with both.cluster(
         device_class(), node("a"), node("b"),
@@ -246,7 +246,7 @@ def test_an_extended_resource(both: Both, resource: str) -> None:
             "the pod to say which claim it has",
         )
         case.finish("one")
-        case.wait_bound("more")
+        case.wait_scheduled("more")
         case.plane.wait_for(lambda: len(case.all_claims()) == 2, "the first claim to be gone")
         # Gone by now: what it had is not told of it any more.
         case.delete_pod("one")
@@ -304,7 +304,7 @@ def test_partitions_of_a_device(both: Both) -> None:
         case.place("two", template="half")
         case.place("three", template="half")
         case.delete_pod("one")
-        case.wait_bound("three")
+        case.wait_scheduled("three")
 
     with both.cluster(
         device_class("half", f"!{whole}"), device_class("whole", whole), node("a"),
@@ -359,7 +359,7 @@ def test_a_pod_waits_until_its_device_is_ready(both: Both) -> None:
         assert "nodeName" not in waiting["spec"]
         assert waiting["status"]["nominatedNodeName"] == "a"
         case.set_conditions("mine", ("Attached", "True"))
-        case.wait_bound("p")
+        case.wait_scheduled("p")
 
     with both.cluster(device_class(), node("a"), slice_of("a", conditional("gpu-0"))):
         outcome = both.run(scenario)
@@ -387,7 +387,7 @@ def test_a_device_that_fails_is_given_back_and_allocated_anew(both: Both) -> Non
             "to be allocated again",
         )
         case.set_conditions("mine", ("Attached", "True"))
-        case.wait_bound("p")
+        case.wait_scheduled("p")
 
     with both.cluster(device_class(), node("a"), slice_of("a", conditional("gpu-0"))):
         outcome = both.run(scenario)
@@ -413,7 +413,7 @@ def test_pods_that_share_a_device_that_fails_all_get_it_in_the_end(both: Both) -
             "to be allocated again",
         )
         case.set_conditions("mine", ("Attached", "True"))
-        case.wait_bound(*names)
+        case.wait_scheduled(*names)
 
     with both.cluster(device_class(), node("a"), slice_of("a", conditional("gpu-0"))):
         outcome = both.run_loosely(scenario)

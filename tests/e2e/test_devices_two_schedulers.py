@@ -93,12 +93,11 @@ def test_a_claim_of_both_is_allocated_once(
     outcome = kube.outcome()
     where = outcome.placed()
     for number in range(rounds):
-        users = sorted(one for one in names if one.split("-")[1] == str(number))
-        assert outcome.claims[f"common-{number}"]["users"] == users
-        assert len(outcome.claims[f"common-{number}"]["devices"]) == 1
-        assert {where[one] for one in users} == {
-            outcome.claims[f"common-{number}"]["devices"][0]["pool"]
-        }
+        common = outcome.claims[f"common-{number}"]
+        users = [f"{who}-{number}-{user}" for who in ("kube", "moor") for user in range(2)]
+        assert common["users"] == users
+        (result,) = common["devices"]
+        assert {where[one] for one in users} == {result["pool"]}
 
 
 def test_two_claims_get_one_device_if_both_decide_before_they_see_the_other(
