@@ -1,9 +1,10 @@
 """A heap whose items can be taken out and moved, for the sub-queues that have an order.
 
 Used by the queue alone. Items are known by identity; one that leaves stays as a dead entry until it
-comes up or the dead outnumber the living, so every operation takes O(log n) on average and most of
-the work is done by `heapq`. Mostly, items are put in their order: these stand in a row, which is
-appended to at its end and taken from at its start, and only those out of order are in a heap.
+comes up, the dead outnumber the living or nobody is left, so every operation takes O(log n) on
+average and most of the work is done by `heapq`. Mostly, items are put in their order: these stand
+in a row, which is appended to at its end and taken from at its start, and only those out of order
+are in a heap.
 
     put ──┬── not before the last one of the row ──> row ───┐
           └── before it ───────────────────────────> heap ──┴──> the smaller first one
@@ -50,10 +51,9 @@ class Heap(Generic[T]):
     def discard(self, item: T) -> None:
         """Take an item out, if it is there."""
         living = self._living
-        if (
-            living.pop(item, None) is not None
-            and len(self._row) + len(self._heap) > 2 * len(living) + _SLACK
-        ):
+        if living.pop(item, None) is None:
+            return
+        if not living or len(self._row) + len(self._heap) > 2 * len(living) + _SLACK:
             self._clean()
 
     def first(self) -> T | None:

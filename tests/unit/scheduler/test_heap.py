@@ -1,6 +1,7 @@
 """The heap with items that can be taken out."""
 
 import random
+import weakref
 
 import pytest
 
@@ -35,6 +36,22 @@ def test_items_move_and_leave() -> None:
     heap.discard("unknown")
     assert ("b" in heap, "d" in heap, len(heap)) == (False, True, 3)
     assert drained(heap) == ["d", "c", "a"]
+
+
+class Item:
+    """Something that can be looked for after it left."""
+
+
+def test_when_all_have_left_none_is_held() -> None:
+    heap: Heap[Item] = Heap()
+    items = [Item() for _ in range(3)]
+    for place, item in enumerate(items):
+        heap.put(item, place % 2)
+    left = [weakref.ref(one) for one in items]
+    while items:
+        heap.discard(items.pop())
+    del item
+    assert [one() for one in left] == [None] * 3
 
 
 def test_an_item_that_left_can_come_back_to_its_old_place() -> None:

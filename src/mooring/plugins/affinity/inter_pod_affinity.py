@@ -388,7 +388,7 @@ class InterPodAffinity(
     def sign(self, pod: Pod) -> Hashable:
         """The pod's own terms, and what the terms of the pods on the cluster read of it."""
         shape = self._cluster.shape_of(pod)
-        own: Hashable = None
+        own: Hashable = ()
         if shape.has_affinity:
             resolved = self._terms.affinity(shape).resolved
             own = (
