@@ -77,6 +77,12 @@ class PrefersNames(hook.Score):
         return 60 if node.name == self.best else 0
 
 
+class EveryScore(Observer):
+    """Has every plugin asked."""
+
+    each_score = True
+
+
 def pod(name: str, cpu: str = "1") -> Pod:
     return make_pod(name, requests={"cpu": cpu})
 
@@ -373,23 +379,37 @@ def test_a_plugin_that_is_not_prepared_fails_for_every_pod_alike(point: str) -> 
 
 
 def test_a_score_out_of_range_fails_as_if_everybody_were_asked() -> None:
-    # What is in use wraps around in 64 bits, as in kube-scheduler.
-    cluster = Cluster()
-    for number in range(40):
-        cluster.put_node(make_node(f"n{number}", cpu="64", memory="64Gi"))
+    class Wild(hook.Score, hook.Sign):
+        name = "Wild"
+        score_scope = Scope.ROW
+
+        def score(self, pod: Pod, node: Node) -> float:
+            return 60.0 * len(node.pods)
+
+        def sign(self, pod: Pod) -> Hashable:
+            return ()
+
+    made = runtime(Wild(), nodes="abcdefgh")
+    for number in range(2):
+        chosen(made, pod(f"p{number}"))
+    place(made, "q", "c")
+    assert chosen(made, pod("r")) == ["c"]
+    place(made, "r", "c")
+    for number in range(2):
+        with pytest.raises(PluginError, match="Wild"):
+            decide_alone(made, pod(f"s{number}"))
+
+
+def test_sums_that_wrap_around_get_the_same_answer_as_if_everybody_were_asked() -> None:
+    cluster = cluster_of(40)
     made = default_runtime(cluster)
-
-    def small(name: str) -> Pod:
-        return make_pod(name, requests={"cpu": "1", "memory": "1Mi"})
-
-    for number in range(3):
-        decide_alone(made, small(f"p{number}"))
-    for number in range(3):
+    for number in range(6):
+        small = make_pod(f"p{number}", requests={"cpu": "1", "memory": "1Mi"})
+        kept = decide_alone(made, small)
+        everybody = decide_alone(made, small, EveryScore())
+        assert list(kept.best) == list(everybody.best)
         huge = make_pod(f"huge-{number}", requests={"memory": str(2**62)}, node="n2")
         cluster.put_pod(huge)
-    for number in range(2):
-        with pytest.raises(PluginError, match="NodeResourcesFit"):
-            decide_alone(made, small(f"q{number}"))
 
 
 def test_a_runtime_that_is_gone_leaves_nothing_behind() -> None:
