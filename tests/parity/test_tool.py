@@ -59,7 +59,7 @@ class TestWhatDiffers:
     def check(
         self, case: dict[str, Any], change: Callable[[dict[str, Any]], None], *place: str
     ) -> None:
-        found = different(case, change)
+        found = [one for one in different(case, change) if one.place.plugin != parity.RUN]
         assert [check.place[: len(place)] for check in found] == [place]
 
     def test_a_raw_score(self, case: dict[str, Any]) -> None:
@@ -104,6 +104,41 @@ class TestWhatDiffers:
             preempted(expect)["eligible"] = not preempted(expect)["eligible"]
 
         self.check(case, change, "DefaultPreemption", "eligible")
+
+    def ran(self, case: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> list[str]:
+        return [one.place.what for one in different(case, change) if one.place.plugin == parity.RUN]
+
+    def test_the_nodes_that_run_may_choose(self, case: dict[str, Any]) -> None:
+        def change(expect: dict[str, Any]) -> None:
+            scored(expect)["selected"].append("zz")
+
+        found = self.ran(case, change)
+        assert found == ["selected, first", "selected, again", "selected, after others"]
+
+    def test_whom_run_preempts(self, case: dict[str, Any]) -> None:
+        def change(expect: dict[str, Any]) -> None:
+            preempted(expect)["candidates"]["zz"] = {"victims": [], "pdbViolations": 0}
+
+        assert "postFilter, first" in self.ran(case, change)
+
+    def test_the_devices_that_run_reserves(self) -> None:
+        def allocating(expect: dict[str, Any]) -> list[dict[str, Any]]:
+            return [
+                allocation
+                for pod in expect["pods"]
+                for node in pod.get("selected") or ()
+                for allocation in (pod.get("allocations") or {}).get(node, {}).values()
+                if allocation["devices"].get("results")
+            ]
+
+        cases = parity.read_cases(parity.VECTORS / "dra.ndjson.gz")
+        one = dict(next(case for case in cases if allocating(case["expect"])))
+
+        def change(expect: dict[str, Any]) -> None:
+            for allocation in allocating(expect):
+                allocation["devices"]["results"][0]["device"] = "another"
+
+        assert "allocations, first" in self.ran(one, change)
 
     def test_a_case_that_cannot_be_read(self, case: dict[str, Any]) -> None:
         wrong = copy.deepcopy(case)

@@ -19,7 +19,7 @@ from mooring.cel.ast import (
 from mooring.cel.calls import call_plan
 from mooring.cel.comprehensions import Loop, loop_run
 from mooring.cel.cost import LIST, MAP
-from mooring.cel.errors import CelValueError, Issue
+from mooring.cel.errors import CelValueError
 from mooring.cel.libraries.operators import show_key
 from mooring.cel.macros import ACCUMULATOR
 from mooring.cel.plan import (
@@ -42,10 +42,6 @@ from mooring.cel.values import MISSING, CelMap, Optional, Value, inner_key, type
 
 class PlanError(Exception):
     """A constant part of an expression is wrong."""
-
-    def __init__(self, node: AstNode, message: str) -> None:
-        super().__init__(message)
-        self.issue = Issue(node.pos, message)
 
 
 def compile_node(root: AstNode) -> tuple[Run, int]:
@@ -118,7 +114,7 @@ class _Compiler:
         if index.constant is not MISSING:
             if not is_key(index.constant):
                 kind = type_name(index.constant)
-                raise PlanError(node, f"invalid qualifier type: {kind}")
+                raise PlanError(f"invalid qualifier type: {kind}")
             qualifier = Qualifier(index.constant, optional=optional)
         else:
             qualifier = Qualifier(None, without_own_cost(index), optional=optional)
@@ -144,7 +140,7 @@ class _Compiler:
         try:
             return call_plan(node, plans)
         except (CelValueError, ValueError) as error:
-            raise PlanError(node, str(error)) from error
+            raise PlanError(str(error)) from error
 
     # Literals
 
@@ -187,11 +183,11 @@ class _Compiler:
         if all(k.constant is not MISSING and v.constant is not MISSING for k, v, _ in parts):
             if any(optional for _, _, optional in parts):
                 return Compiled(build)
-            for (key, _, _), (key_plan, _, _) in zip(node.entries, parts, strict=True):
+            for key_plan, _, _ in parts:
                 try:
                     inner_key(key_plan.constant)
                 except Exception as error:
-                    raise PlanError(key, str(error)) from error
+                    raise PlanError(str(error)) from error
             return constant(build([0]))
 
         def make(frame: Frame) -> Value:

@@ -226,7 +226,7 @@ def _compile(expression: str) -> tuple[Run, int]:
     except ParseError as error:
         raise _failed(expression, [error.issue]) from error
     except PlanError as error:
-        raise _failed(expression, [error.issue]) from error
+        raise CelCompileError(f"program instantiation failed: {error}") from error
     except RecursionError as error:
         problem = Issue(0, "the expression is nested too deeply")
         raise _failed(expression, [problem]) from error

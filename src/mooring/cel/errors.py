@@ -51,7 +51,7 @@ def _render(source: str, issue: Issue) -> str:
     line = source[start : end if end >= 0 else len(source)]
     number = source.count("\n", 0, start) + 1
     column = issue.offset - start
-    dots = "".join("\uff0e" if ord(c) > 0xFF else "." for c in line[:column])
+    dots = "".join("\uff0e" if ord(c) > 0x7F else "." for c in line[:column])
     return (
         f"ERROR: <input>:{number}:{column + 1}: {issue.message}\n"
         f" | {line.replace(chr(9), ' ')}\n | {dots}^"

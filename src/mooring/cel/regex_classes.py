@@ -4,8 +4,10 @@ Called by the parser and matcher of regular expressions. Categories come from Py
 database; of scripts it only has names, so a script is the characters whose name starts with it.
 """
 
+import sys
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from typing import Final, NamedTuple
 
 _CATEGORY_NAMES = (
@@ -101,14 +103,28 @@ def property_part(name: str, *, negated: bool) -> Callable[[str], bool] | None:
     return None
 
 
-_SPECIAL_FOLDS: Final = {
-    "k": "\u212a", "K": "\u212a", "\u212a": "kK",
-    "s": "\u017f", "S": "\u017f", "\u017f": "sS",
-    "\u00e5": "\u212b", "\u00c5": "\u212b", "\u212b": "\u00e5\u00c5",
-}  # fmt: skip
-
-
 def fold_variants(char: str) -> tuple[str, ...]:
-    """The character in upper and lower case."""
-    others = {v for v in (char.lower(), char.upper(), char.swapcase()) if len(v) == 1}
-    return (char, *sorted((others | set(_SPECIAL_FOLDS.get(char, ""))) - {char}))
+    """The character, first, and all that differ from it in case only."""
+    if char < "\u0080" and char not in "kKsS":
+        return (char,) if char == char.swapcase() else (char, char.swapcase())
+    return (char, *(other for other in _orbits().get(_folded(char), ()) if other != char))
+
+
+def _folded(char: str) -> str:
+    """What all characters become that differ in case only."""
+    for text in (char.casefold(), char.lower()):
+        if len(text) == 1:
+            return text
+    return char
+
+
+@cache
+def _orbits() -> dict[str, str]:
+    """The characters that differ in case only, by what they become, where there are several."""
+    found: dict[str, str] = {}
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        folded = _folded(char)
+        if folded != char:
+            found[folded] = found.get(folded, folded) + char
+    return found

@@ -43,12 +43,18 @@ class Timestamp:
 
 
 class TypeValue:
-    """The type of a value, as a value."""
+    """The type of a value, as a value; as a key it is found by its name."""
 
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypeValue) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class Optional:
@@ -150,12 +156,18 @@ def _outer_key(key: tuple[str, Value]) -> Value:
 
 
 class _ListKey:
-    """A list as a key: it equals no other list, as in Kubernetes."""
+    """A list as a key: it is found by itself, not by a list that equals it, as in Kubernetes."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: list[Value]) -> None:
         self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ListKey) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class DurationKey(CelDuration):

@@ -153,6 +153,7 @@ def _is_double(value: Value) -> bool:
 def _double(clause: Clause, number: float) -> str:
     if clause.precision > _MAX_PRECISION:
         check_length(clause.precision * 100)
+    number = number or 0.0  # without a sign
     if number != number:
         text = "NaN"
     elif number in (float("inf"), float("-inf")):

@@ -5,7 +5,7 @@ Called by the conversions and operators. Formats are those of Go's time package.
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -127,33 +127,34 @@ def print_timestamp(value: Timestamp) -> str:
 
 
 def _zone(name: str) -> tzinfo:
-    if ":" not in name:
-        if name in ("", "UTC", "Local"):
-            return UTC
-        if ".." in name or name.startswith(("/", "\\")):
-            raise CelValueError("time: invalid location name")
-        try:
-            return ZoneInfo(name)
-        except (OSError, ValueError) as error:  # ZoneInfoNotFoundError is a KeyError
-            raise CelValueError(f"unknown time zone {name}") from error
-        except KeyError as error:
-            raise CelValueError(f"unknown time zone {name}") from error
+    if name in ("", "UTC", "Local"):
+        return UTC
+    if ".." in name or name.startswith(("/", "\\")):
+        raise CelValueError("time: invalid location name")
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError) as error:  # ZoneInfoNotFoundError is a KeyError
+        raise CelValueError(f"unknown time zone {name}") from error
+    except KeyError as error:
+        raise CelValueError(f"unknown time zone {name}") from error
+
+
+def _offset_seconds(name: str) -> int:
+    """The seconds of an offset such as ``-08:30``; it may be longer than a day."""
     hours, _, minutes = name.partition(":")
     if not re.fullmatch(r"[+-]?[0-9]{1,4}", hours) or not re.fullmatch(r"[+-]?[0-9]{1,4}", minutes):
         raise CelValueError(f"strconv.Atoi: parsing {name!r}: invalid syntax")
     sign = -1 if name.startswith("-") else 1
-    offset = int(hours) * 60 + sign * int(minutes)
-    try:
-        return timezone(timedelta(minutes=offset))
-    except ValueError as error:
-        raise CelValueError("time zone offset out of range") from error
+    return (int(hours) * 60 + sign * int(minutes)) * 60
 
 
 def _getter(part: Callable[[datetime, int], int]) -> Callable[..., int]:
     def get(value: Timestamp, zone: str = "UTC") -> int:
         seconds, nanos = divmod(value.nanos, SECOND)
+        shift = _offset_seconds(zone) if ":" in zone else 0
         try:
-            return part((_EPOCH + timedelta(seconds=seconds)).astimezone(_zone(zone)), nanos)
+            moment = _EPOCH + timedelta(seconds=seconds + shift)
+            return part(moment if ":" in zone else moment.astimezone(_zone(zone)), nanos)
         except OverflowError as error:
             raise CelValueError("timestamp overflow") from error
 

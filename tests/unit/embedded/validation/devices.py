@@ -128,6 +128,20 @@ NEW_DEVICES: dict[str, Obj] = {
     "claim with an empty selector": claim(exactly(selectors=[{}])),
     "claim with a long selector": claim(exactly(selectors=[selecting(" " * 10241)])),
     "claim with a good selector": claim(exactly(selectors=[selecting("device.driver == 'a'")])),
+    "claim with an undeclared name": claim(
+        exactly(selectors=[selecting("true"), selecting("x > 1")])
+    ),
+    "claim with an undefined field": claim(exactly(selectors=[selecting("device.nope == 1")])),
+    "claim with a wrong pattern": claim(
+        exactly(selectors=[selecting('device.driver.matches("[")')])
+    ),
+    "claim with text and number": claim(exactly(selectors=[selecting("device.driver\n  == 1")])),
+    "claim with an unknown function": claim(first(choice(selectors=[selecting("f(1)")]))),
+    "template with a number": template(exactly(selectors=[selecting("1 + 1")])),
+    "device class with a mixed list": device_class(selectors=[selecting('1 in [1, "a"]')]),
+    "device class with a wrong version": device_class(
+        selectors=[selecting("device.attributes['a'].b < semver(1)")]
+    ),
     "claim with a toleration of all values": claim(
         exactly(tolerations=[{"operator": "Exists", "value": "x"}])
     ),

@@ -1,14 +1,12 @@
-"""Checks of ResourceClaims and ResourceClaimTemplates: what a claim asks for.
-
-Expressions of selectors are not compiled here.
-"""
+"""Checks of ResourceClaims and ResourceClaimTemplates: what a claim asks for."""
 
 # parity v1.36.4: pkg/apis/resource/validation/validation.go
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
 
+from mooring.cel.device_selector import compile_selector
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
 from mooring.embedded.validation.devices.device_names import (
@@ -172,8 +170,18 @@ def _check_selector(selector: Obj, path: str, errors: ErrorList) -> None:
     cel = selector.get("cel")
     if cel is None:
         errors.append(required(f"{path}.cel"))
-    elif len(cel.get("expression", "").encode()) > _EXPRESSION_LENGTH:
+        return
+    expression = cel.get("expression", "")
+    if len(expression.encode()) > _EXPRESSION_LENGTH:
         errors.append(too_long(f"{path}.cel.expression", _EXPRESSION_LENGTH))
+    elif problem := _expression_problem(expression):
+        errors.append(invalid(f"{path}.cel.expression", expression, problem))
+
+
+@lru_cache(maxsize=256)
+def _expression_problem(expression: str) -> str | None:
+    """Why an expression does not compile; the claims of a workload have few different ones."""
+    return compile_selector(expression).error
 
 
 def _check_toleration(toleration: Obj, path: str, errors: ErrorList) -> None:
