@@ -18,7 +18,9 @@ from tests.unit.cli.command_line import Run as Moor
 from tests.unit.plugins.devices.device_objects import (
     DRIVER,
     GPUS,
+    allocated,
     claim,
+    claiming,
     device,
     published,
     template,
@@ -70,6 +72,18 @@ def test_a_snapshot_of_a_cluster_has_its_devices(moor: Moor, tmp_path: Path) -> 
     assert code == 1
     assert "does not match" not in out  # there are two that do not
     assert "tolerate the device taint gpu.example.com/ecc-errors:NoSchedule" in out
+
+
+def test_devices_that_never_became_ready(moor: Moor, cluster: ClusterServer) -> None:
+    status = allocated("gpu-1/gpu-0", bindingConditions=["ready"])
+    status["allocation"]["allocationTimestamp"] = "2020-01-01T00:00:00Z"
+    waiting = claim("late", status=status)
+    cluster.put(waiting, claiming("p", "late"))
+    code, out, _ = moor("explain", "p")
+    assert code == 1
+    assert "whose devices are not ready: device binding timeout: claim=late" in " ".join(
+        out.split()
+    )
 
 
 def test_claims_of_pods_that_are_forbidden(moor: Moor, cluster: ClusterServer) -> None:
