@@ -328,6 +328,8 @@ class Core:
         pod = queued.pod
         message, plugins = decision.message, decision.filtering.plugins
         result = decision.post_filter_result
+        cleanups = tuple(decision.cycle.cleanups)
+        cleaning: list[Effect] = [CleanUp(pod, queued.profile, cleanups)] if cleanups else []
         # What is known of a template is that there is none.
         target = None if decision.known_message else self._decider.candidate(decision)
         if target is None:
@@ -337,8 +339,7 @@ class Core:
             effects = self._failed_attempts.failed(
                 queued, UNSCHEDULABLE, message, plugins, now, nominated_node=nominated_node
             )
-            cleanups = tuple(decision.cycle.cleanups)
-            return [*effects, CleanUp(pod, queued.profile, cleanups)] if cleanups else effects
+            return [*effects, *cleaning]
         effects = []
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
@@ -351,4 +352,4 @@ class Core:
         effects += self._failed_attempts.failed(
             queued, UNSCHEDULABLE, message, plugins, now, nominated_node=target.node
         )
-        return effects
+        return [*effects, *cleaning]

@@ -4,6 +4,7 @@ Reads files, a live cluster and a running scheduler's ``/configz``. Whatever is 
 an `InputError` that says where.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -55,7 +56,16 @@ def make_explainer(
         if isinstance(place, str)
         else read_live(place, keep_source=keep)
     )
-    return Explainer(snapshot, settings, policy=policy, before=before, decide=decide)
+    begun = time.monotonic_ns()
+    return Explainer(
+        snapshot,
+        settings,
+        policy=policy,
+        # Nobody knows how old a file is: nothing in it has timed out, but a search may do so.
+        now_ns=(lambda: time.monotonic_ns() - begun) if isinstance(place, str) else time.time_ns,
+        before=before,
+        decide=decide,
+    )
 
 
 def read_policy(wanted: str | None) -> "Policy | None":

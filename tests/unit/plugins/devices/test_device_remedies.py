@@ -242,10 +242,10 @@ def test_two_changes_together() -> None:
 
 def test_one_of_several_requests() -> None:
     objects = [A, GPUS, claim("mine", request("one"), request("two")), published("a", device("g"))]
-    assert texts(suggest(objects, P)) == [
-        "drop the request two from the claim mine",
-        "remove the claim mine",
-    ]
+    found = suggest(objects, P)
+    assert texts(found) == ["drop the request two from the claim mine", "remove the claim mine"]
+    caution = "the pod then runs without its devices"
+    assert [one.combination.caution for one in found] == [caution, caution]
 
 
 def test_a_template_is_changed_instead_of_what_was_made_from_it() -> None:

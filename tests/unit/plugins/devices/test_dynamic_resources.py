@@ -663,16 +663,19 @@ def test_a_claim_whose_devices_failed_is_deallocated() -> None:
     assert answer.reason == "still not schedulable"
 
 
+class NotingWorld(World):
+    """A world that keeps what is to be cleaned up."""
+
+    def __init__(self, *objects: KubeObject) -> None:
+        self.cleanups: list[CleanUp] = []
+        super().__init__(*objects)
+
+    def do(self, effects: list[Effect]) -> None:
+        self.cleanups += [one for one in effects if isinstance(one, CleanUp)]
+        super().do(effects)
+
+
 def test_the_scheduler_has_the_claim_deallocated() -> None:
-    class NotingWorld(World):
-        def __init__(self, *objects: KubeObject) -> None:
-            self.cleanups: list[CleanUp] = []
-            super().__init__(*objects)
-
-        def do(self, effects: list[Effect]) -> None:
-            self.cleanups += [one for one in effects if isinstance(one, CleanUp)]
-            super().do(effects)
-
     status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
     failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
     device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": [failed]}
@@ -688,6 +691,21 @@ def test_the_scheduler_has_the_claim_deallocated() -> None:
     world.put(claim("mine"))
     world.wait(60)
     assert world.where("p") == "a"
+
+
+def test_a_claim_is_deallocated_also_for_a_pod_that_preempts_others() -> None:
+    status = allocated("b-0", "b")
+    only = {"key": "metadata.name", "operator": "In", "values": ["b"]}
+    status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [only]}]}
+    world = NotingWorld(
+        make_node("a"), make_node("b", cpu="1"), device_class(DRIVER), published("b", "b-0"),
+        claim("mine", **status), make_pod("low", node="b", requests={"cpu": "1"}, priority=-1),
+        claiming("mine", name="p", requests={"cpu": "1"}),
+    )  # fmt: skip
+    world.run()
+    # parity v1.36.4: plugins/dynamicresources PostFilter writes before DefaultPreemption is asked.
+    assert [one.plans[0].plugin for one in world.cleanups] == ["DynamicResources"]
+    assert "default/low" not in world.pods
 
 
 def test_a_created_claim_that_came_and_went_unseen_is_no_longer_counted() -> None:

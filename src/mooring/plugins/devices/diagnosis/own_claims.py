@@ -19,6 +19,8 @@ from mooring.model.meta import ObjectMeta, OwnerReference
 from mooring.model.pod import Pod, PodResourceClaimStatus
 from mooring.plugins.devices.diagnosis.claim_names import claim_entry
 
+#: What to consider before a claim, or a part of it, is given up.
+WITHOUT_DEVICES: Final = "the pod then runs without its devices"
 #: So many claims of a pod are proposed to be removed.
 _MOST: Final = 4
 
@@ -77,4 +79,5 @@ def without_claims(pod: Pod, only: ResourceClaim | None = None) -> Iterator[Reme
             Cost.GIVE_UP_VOLUME,
             frozenset({f"without {entry.name}"}),
             pod=changed_copies.with_spec(pod, resource_claims=left or None),
+            caution=WITHOUT_DEVICES,
         )

@@ -19,6 +19,7 @@ from mooring.plugins.devices.diagnosis import changed_claims
 from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_source
 from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why, amount_text
 from mooring.plugins.devices.diagnosis.freed_devices import freeing_remedies
+from mooring.plugins.devices.diagnosis.own_claims import WITHOUT_DEVICES
 from mooring.plugins.devices.diagnosis.selector_parts import conjuncts, short
 from mooring.plugins.devices.diagnosis.shortages import Shortage, ShortageFinder
 from mooring.wording import counted, natural_key
@@ -266,4 +267,5 @@ class RequestRemedies:
                 Cost.MOVE_POD,
                 f"without {self._shortage.request}",
                 changed_claims.with_requests(claim, left),
+                WITHOUT_DEVICES,
             )
