@@ -96,7 +96,7 @@ def test_what_starts_often_starts_without_the_server(module: str) -> None:
 #: it imports it then; each costs 10 to 100 ms, and the first pod waits for all of them.
 NOT_AT_THE_START = {
     "aiohttp": "for a proxy, an extender or an address that has to be quoted",
-    "mooring.kube.aiohttp_session": "the same",
+    "mooring.kube.sessions.aiohttp_session": "the same",
     "mooring.extender.client": "for an extender",
     "mooring.cel.compiler": "for a selector of devices",
     "mooring.embedded": "for an embedded cluster",

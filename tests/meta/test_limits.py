@@ -17,7 +17,7 @@ from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
 from mooring.http import handshake, origin, protocol
 from mooring.kube import exec_plugin
-from mooring.kube.api_request import DEFAULT_LIMITS
+from mooring.kube.sessions.api_request import DEFAULT_LIMITS
 from mooring.live import loop, server
 from mooring.live.options import HookLimits
 from mooring.log_kinds import once

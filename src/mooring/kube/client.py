@@ -17,10 +17,16 @@ from urllib.parse import quote
 import msgspec
 
 from mooring.errors import KubeError
-from mooring.kube.api_request import DEFAULT_LIMITS, AnswerStream, ApiRequest, ClientLimits, Params
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, is_retriable, status_patch
-from mooring.kube.session import CONNECTION_ERRORS, Session
+from mooring.kube.sessions.api_request import (
+    DEFAULT_LIMITS,
+    AnswerStream,
+    ApiRequest,
+    ClientLimits,
+    Params,
+)
+from mooring.kube.sessions.session import CONNECTION_ERRORS, Session
 from mooring.kube.status import api_error, failure_code, retry_after
 from mooring.model.deep_json import decode_deep
 

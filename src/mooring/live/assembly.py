@@ -12,12 +12,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mooring.framework.running_hook import asked_in, where_in
-from mooring.kube.api_request import ClientLimits
 from mooring.kube.client import Client
 from mooring.kube.event_body import reporter_here
 from mooring.kube.events import EventRecorder
 from mooring.kube.informer import Informer
 from mooring.kube.leader import LeaderElector
+from mooring.kube.sessions.api_request import ClientLimits
 from mooring.live.attempt_log import AttemptLog
 from mooring.live.change_intake import ChangeIntake
 from mooring.live.client import LiveClient, guard_of

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from mooring.errors import KubeError
-from mooring.kube.api_request import ClientLimits, Params
 from mooring.kube.client import JSON, Client
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.http1.slots import Slots
+from mooring.kube.sessions.api_request import ClientLimits, Params
 from mooring.live.options import RateLimit
 
 #: So many writes are sent at the same time, each over its own connection; the others wait.

@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mooring.errors import InputError
 from mooring.framework.decisions.decision import AskExtenders
@@ -27,16 +27,16 @@ from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.attempt_log import AttemptLog
 from mooring.live.binder import Binder, changes_status
-from mooring.live.change_intake import count_change
+from mooring.live.change_intake import ChangeMetrics, count_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
 from mooring.live.plan_executor import PlanExecutor
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
-from mooring.live.wake_up import WakeUp
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
 from mooring.process.deadline import Deadline
+from mooring.process.wake_up import WakeUp
 from mooring.scheduler.core import Core, SchedulingCycle
 from mooring.scheduler.effects import (
     Bind,
@@ -81,7 +81,7 @@ _MOST_REST_SECONDS = 1.0
 _MOST_FOREIGN = 50
 
 
-class LoopMetrics(Protocol):
+class LoopMetrics(ChangeMetrics, Protocol):
     """Counts what the loop does."""
 
     def attempt(self, profile: str, result: str, seconds: float) -> None:
@@ -95,9 +95,6 @@ class LoopMetrics(Protocol):
 
     def preempted(self, victims: int) -> None:
         """Victims are to be preempted for a pod."""
-
-    def event_handled(self, event: str, seconds: float) -> None:
-        """A change of one kind was applied."""
 
     def foreign_bind(self, scheduler_name: str) -> None:
         """Another scheduler bound a pod."""
@@ -183,12 +180,6 @@ class LiveScheduler:
 
     async def run(self) -> None:
         """Schedule until stopped."""
-        try:
-            await self._run()
-        finally:
-            self._wake_up.close()
-
-    async def _run(self) -> None:
         self._apply()
         self._started = True
         while not self._stopped:
@@ -206,21 +197,14 @@ class LiveScheduler:
             if busy or self._pods_wait:
                 self._calm_at = began + _CALM_SECONDS
             self._recorder.hold_back(while_=began < self._calm_at)
-            seconds = 0.0
+            left = busy or self._pods_wait or self._changes or self._reports or self._between
             if worked:
-                self.last_progress = now = self._clock()
-                seconds = now - began
-            if worked and (busy or seconds > _LONG_SECONDS or self._is_work_left):
-                await self._yield_to_network(seconds, busy=busy)
+                self.last_progress = self._clock()
+            if worked and (left or self.last_progress - began > _LONG_SECONDS):
+                await self._yield_to_network(self.last_progress - began, busy=busy)
             else:
                 await self._rest()
         self._recorder.hold_back(while_=False)
-
-    @property
-    def _is_work_left(self) -> bool:
-        """Whether the next turn has something to do, as far as is known without the core."""
-        left = self._pods_wait or self._changes or self._reports or self._between is not None
-        return bool(left)
 
     def _tick(self) -> bool:
         """Let time pass; whether that had effects, or plugins took long over it."""
@@ -259,6 +243,7 @@ class LiveScheduler:
     async def close(self) -> None:
         """Break off what is still under way, and wait until it is."""
         self.halt()
+        self._wake_up.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._hooks.wait_cancelled()
 
@@ -511,8 +496,7 @@ def _run_through(cycle: SchedulingCycle) -> list[Effect]:
     try:
         next(cycle)
     except StopIteration as stop:
-        effects: list[Effect] = stop.value
-        return effects
+        return cast("list[Effect]", stop.value)
     raise AssertionError("there are no extenders to ask")
 
 

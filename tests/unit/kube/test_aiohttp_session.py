@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from mooring.errors import ApiError, KubeError
-from mooring.kube.api_request import ClientLimits
 from mooring.kube.client import Client
 from mooring.kube.credentials import FixedCredentials, TokenFile, bearer
+from mooring.kube.sessions.api_request import ClientLimits
 from tests.unit.kube.fake_api import fake_api
 
 PATH = "/a b"

@@ -7,12 +7,12 @@ import pytest
 from aiohttp import web
 
 from mooring.errors import ApiError, ConfigError, KubeError
-from mooring.kube.api_request import ApiRequest, ClientLimits
 from mooring.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, api_path
 from mooring.kube.credentials import Credentials, FixedCredentials, TokenFile, bearer
 from mooring.kube.http1.connection import ApiReply
 from mooring.kube.pod_status import PodCondition
-from mooring.kube.session import Session
+from mooring.kube.sessions.api_request import ApiRequest, ClientLimits
+from mooring.kube.sessions.session import Session
 from tests.unit.kube.fake_api import fake_api
 
 

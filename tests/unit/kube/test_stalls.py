@@ -6,9 +6,9 @@ import logging
 import pytest
 from aiohttp import web
 
-from mooring.kube.api_request import ClientLimits
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
+from mooring.kube.sessions.api_request import ClientLimits
 from mooring.kube.stalls import SILENCE_SECONDS, Stalled, ends_when_silent
 from tests.unit.kube.fake_api import FakeApi, fake_api
 from tests.unit.kube.harness import Listener, Thing, watching

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from mooring.errors import KubeError
-from mooring.kube.api_request import DEFAULT_LIMITS, AnswerStream, ApiRequest
 from mooring.kube.cluster_config import ClusterConfig
-from mooring.kube.session import CONNECTION_ERRORS, Session
+from mooring.kube.sessions.api_request import DEFAULT_LIMITS, AnswerStream, ApiRequest
+from mooring.kube.sessions.session import CONNECTION_ERRORS, Session
 
 _PATH: Final = "/version"
 #: The answer has less than a kilobyte; it is the first thing that whoever is there is asked.

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from mooring.live.wake_up import WakeUp
+from mooring.process.wake_up import WakeUp
 
 LONG = 300.0
 

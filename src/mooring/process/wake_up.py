@@ -1,4 +1,4 @@
-"""How the loop rests: until something happens, or a time comes.
+"""How the loop of `moor run` rests: until something happens, or a time comes.
 
 `asyncio.Event` with a timeout does the same for three times the cost, which a scheduler pays
 several times for each pod that is created while it rests.

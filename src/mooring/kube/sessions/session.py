@@ -17,18 +17,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from mooring.errors import KubeError
-from mooring.kube.api_request import AnswerStream, ApiRequest, ClientLimits
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.http1.connection import ApiReply
 from mooring.kube.http1.pool import ConnectionPool
 from mooring.kube.http1.request_bytes import RequestHead, ServerAddress
 from mooring.kube.http1.transport_errors import TransportError
+from mooring.kube.sessions.api_request import AnswerStream, ApiRequest, ClientLimits
 from mooring.kube.status import certificate_error, connection_error
 from mooring.kube.transport import Tls, proxy_for
 
 if TYPE_CHECKING:
-    from mooring.kube.aiohttp_session import AiohttpSession
+    from mooring.kube.sessions.aiohttp_session import AiohttpSession
 
 CONNECTION_ERRORS = (TransportError, OSError, TimeoutError)
 #: What must not be sent again if a kept connection turns out to be closed.
@@ -189,7 +189,7 @@ class Session:
         """What sends requests that need more than plain HTTP/1.1."""
         if self._other is None:
             # Importing aiohttp takes a tenth of a second, and hardly anybody needs it.
-            from mooring.kube.aiohttp_session import AiohttpSession  # noqa: PLC0415
+            from mooring.kube.sessions.aiohttp_session import AiohttpSession  # noqa: PLC0415
 
             self._other = AiohttpSession(
                 self.config, self._limits, self._headers, self._proxy, self._tls, self._guard

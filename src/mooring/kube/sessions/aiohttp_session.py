@@ -13,7 +13,6 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 
 from mooring.errors import KubeError
-from mooring.kube.api_request import ApiRequest, ClientLimits
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.http1.connection import ApiReply
@@ -26,6 +25,7 @@ from mooring.kube.http1.transport_errors import (
     TransportError,
     Truncated,
 )
+from mooring.kube.sessions.api_request import ApiRequest, ClientLimits
 from mooring.kube.transport import Tls, keep_alive
 
 _READ_BUFFER_BYTES: Final = 2**18
