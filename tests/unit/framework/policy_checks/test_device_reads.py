@@ -30,10 +30,14 @@ def loaded(folder: Path, body: str) -> mr.Policy:
         "@policy.score_nodes\ndef one(pod, nodes):\n    return nodes.devices.free['gpu'] * 1.0",
         "@policy.score_nodes\ndef one(pod, nodes):\n    return [len(n.devices) for n in nodes]",
         "@policy.filter_nodes\ndef one(pod, nodes):\n    return [not nodes[0].devices] * len(nodes)",
-        "@policy.filter\ndef none(pod, node):\n    return True\n\n"
-        "@policy.bind\ndef one(binding):\n    return str(binding.node.devices)",
-        "class Plugin(hook.Filter):\n    def filter(self, pod, node):\n"
-        "        return bool(node.devices)\n\npolicy.add(Plugin())",
+        (
+            "@policy.filter\ndef none(pod, node):\n    return True\n\n"
+            "@policy.bind\ndef one(binding):\n    return str(binding.node.devices)"
+        ),
+        (
+            "class Plugin(hook.Filter):\n    def filter(self, pod, node):\n"
+            "        return bool(node.devices)\n\npolicy.add(Plugin())"
+        ),
     ],
 )
 def test_devices_are_read(tmp_path: Path, body: str) -> None:
@@ -50,8 +54,10 @@ def test_devices_are_read(tmp_path: Path, body: str) -> None:
         f"import types\ntypes.devices = 1\n{FILTER}return types.devices == 1",
         f"devices = 1\n{FILTER}return devices == 1",
         f"{FILTER}return not pod.spec.resource_claims and 'devices' in node.labels",
-        "class Plugin(hook.Filter):\n    devices = 1\n    def filter(self, pod, node):\n"
-        "        return self.devices == 1\n\npolicy.add(Plugin())",
+        (
+            "class Plugin(hook.Filter):\n    devices = 1\n    def filter(self, pod, node):\n"
+            "        return self.devices == 1\n\npolicy.add(Plugin())"
+        ),
     ],
 )
 def test_they_are_not(tmp_path: Path, body: str) -> None:
