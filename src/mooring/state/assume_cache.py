@@ -46,7 +46,7 @@ class InFlight(dict[tuple[type[KubeObject], str], msgspec.Struct]):
         self.changes += 1
         super().__delitem__(place)
 
-    def pop(self, place: tuple[type[KubeObject], str], *default: Any) -> Any:  # type: ignore[override]
+    def pop(self, place: tuple[type[KubeObject], str], *default: Any) -> Any:
         """Take something out."""
         self.changes += 1
         return super().pop(place, *default)

@@ -155,7 +155,7 @@ class ClusterDevices:
 
     def _read_slices(self) -> None:
         self._pools = pools_of(self._catalog.all(ResourceSlice).values())
-        by_node = defaultdict(list)
+        by_node: dict[str, list[tuple[PublishedPool, PublishedSlice]]] = defaultdict(list)
         self._shared = []
         for pool in self._pools.values():
             for one in pool.slices:

@@ -25,6 +25,8 @@ class FakeCluster:
 
     nodes: FakeApi = field(default_factory=FakeApi)
     pods: FakeApi = field(default_factory=FakeApi)
+    slices: FakeApi = field(default_factory=FakeApi)
+    claims: FakeApi = field(default_factory=FakeApi)
     bindings: list[dict[str, Any]] = field(default_factory=list)
     script: deque[Handler] = field(default_factory=deque)
     telling: bool = True
@@ -83,6 +85,8 @@ class FakeCluster:
         app = web.Application(client_max_size=2**30)
         app.router.add_get("/api/v1/nodes", self.nodes.handle)
         app.router.add_get("/api/v1/pods", self.pods.handle)
+        for name, kept in (("resourceslices", self.slices), ("resourceclaims", self.claims)):
+            app.router.add_get(f"/apis/resource.k8s.io/v1/{name}", kept.handle)
         app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}", self.get)
         app.router.add_post("/api/v1/namespaces/{namespace}/pods/{name}/binding", self.bind)
         self._runner = web.AppRunner(

@@ -9,7 +9,7 @@ import mooring as mr
 from mooring.extender.service import ExtenderService
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod
-from tests.unit.extender.asgi import args, eventually, sample
+from tests.unit.extender.asgi import args, compact, eventually, sample
 from tests.unit.extender.fake_cluster import fake_cluster
 from tests.unit.extender.service_rig import Rig, make_policy, rig, run
 from tests.unit.kube.fake_api import FakeApi
@@ -81,6 +81,53 @@ class TestNodeCache:
                 assert made.cluster.pods.seen == []
                 made.cluster.put_node("b", unschedulable=True)
                 await made.becomes(["a"], "a", "b")
+
+        run(main)
+
+    def test_watches_devices_for_a_policy_that_reads_them(self) -> None:
+        async def main() -> None:
+            policy = mr.Policy("gpus", usage=False)
+            policy.filter(name="free")(lambda pod, node: bool(node.devices.free))
+            async with rig(policy) as made:
+                assert made.cluster.pods.seen == []
+                assert await made.fitting("a", "b") == []
+                pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+                spec = {"driver": "gpu", "nodeName": "a", "pool": pool, "devices": [{"name": "x"}]}
+                made.cluster.slices.put("a", spec=spec)
+                await made.becomes(["a"], "a", "b")
+                result = {"request": "r", "driver": "gpu", "pool": "a", "device": "x"}
+                allocation = {"devices": {"results": [result]}}
+                made.cluster.claims.put("c", status={"allocation": allocation})
+                await made.becomes([], "a", "b")
+                # Whole nodes know their devices as well.
+                node = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1"}}}
+                body = {"Pod": make_pod("asks").raw, "Nodes": {"items": [node]}}
+                made.cluster.claims.delete("c")
+                await made.becomes(["a"], "a", "b")
+                reply = await made.post("/filter", compact(body))
+                assert [one["metadata"]["name"] for one in reply.json()["Nodes"]["items"]] == ["a"]
+
+        run(main)
+
+    def test_watches_no_devices_for_others(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                assert made.cluster.slices.seen == made.cluster.claims.seen == []
+
+        run(main)
+
+    def test_goes_without_devices_where_there_are_none(self) -> None:
+        async def main() -> None:
+            policy = mr.Policy("gpus", usage=False)
+            policy.filter(name="none")(lambda pod, node: not node.devices)
+            async with fake_cluster() as cluster:
+                for one in (cluster.slices, cluster.claims):
+                    one.deny(404, "the server could not find the requested resource", "NotFound")
+                cluster.put_node("a")
+                async with ExtenderService(policy, cluster.config) as service:
+                    made = Rig(cluster, service)
+                    await made.synced()
+                    assert await made.fitting("a") == ["a"]
 
         run(main)
 
@@ -221,4 +268,16 @@ class TestPolicies:
         run(main)
         assert caplog.messages == [
             "the new policy reads pods, which this server does not watch; restart it"
+        ]
+
+    def test_so_is_one_that_needs_devices(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            async with rig(mr.Policy("light", usage=False)) as made:
+                policy = mr.Policy("gpus", usage=False)
+                policy.filter(name="free")(lambda pod, node: bool(node.devices.free))
+                made.service.replace_policy(policy)
+
+        run(main)
+        assert caplog.messages == [
+            "the new policy reads devices, which this server does not watch; restart it"
         ]

@@ -98,6 +98,15 @@ class TestKinds:
         policy.add(Classes())
         assert kinds(only(), policy) == {"nodes", "pods", "priorityclasses"}
 
+    def test_a_policy_reads_devices(self) -> None:
+        policy = mr.Policy("mine")
+        policy.filter(name="free")(lambda pod, node: bool(node.devices.free))  # noqa: ARG005
+        assert kinds(only(), policy) == {"nodes", "pods", "resourceclaims", "resourceslices"}
+        assert kinds(only(), mr.Policy("mine", devices=True)) > {"resourceslices"}
+        other = mr.Policy("mine", devices=False)
+        other.filter(name="free")(lambda pod, node: bool(node.devices.free))  # noqa: ARG005
+        assert kinds(only(), other) == {"nodes", "pods"}
+
     def test_a_plugin_reads_more_than_requeues_its_pods(self) -> None:
         class Quiet(hook.Filter, hook.Requeues):
             """Looks at storage classes, whose changes help nobody."""

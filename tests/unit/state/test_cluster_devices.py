@@ -183,7 +183,7 @@ class TestWhoHasThem:
 
     def test_a_shared_device_is_free_while_something_is_left(self) -> None:
         gpu = device("x", "10Gi", allowMultipleAllocations=True)
-        part = {"shareID": "1", "consumedCapacity": {"memory": "4Gi"}}
+        part: dict[str, Any] = {"shareID": "1", "consumedCapacity": {"memory": "4Gi"}}
         cluster = of(published(gpu), claim("c", "x", **part))
         (one,) = on(cluster)
         assert (one.shareable, one.free, one.allocated) == (True, True, True)

@@ -241,7 +241,9 @@ class DynamicResources(
             cycle.cleanups.append(PluginPlan(self.name, deletion_plan(state.stale)))
             return _DELETED
         if self._preemption is not None:
-            return self._preemption.held_back(cycle, filtering) or _STILL_NOT
+            waiting = self._preemption.held_back(cycle, filtering)
+            if waiting is not None:
+                return waiting
         return _STILL_NOT
 
     def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:

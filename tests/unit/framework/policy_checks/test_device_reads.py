@@ -27,9 +27,18 @@ def loaded(folder: Path, body: str) -> mr.Policy:
     [
         f"{FILTER}return bool(node.devices.free)",
         f"{FILTER}return free(node)\n\ndef free(one):\n    return bool(one.devices)",
+        f"{FILTER}return any(one.free for one in (lambda: node.devices)())",
+        (
+            "import functools\n\ndef more(least, pod, node):\n    return len(node.devices) > least\n\n"
+            "policy.filter(name='more')(functools.partial(more, 1))"
+        ),
+        (
+            "class Gpus:\n    def __init__(self, node):\n        self.all = node.devices\n\n"
+            f"{FILTER}return bool(Gpus(node).all)"
+        ),
         "@policy.score_nodes\ndef one(pod, nodes):\n    return nodes.devices.free['gpu'] * 1.0",
         "@policy.score_nodes\ndef one(pod, nodes):\n    return [len(n.devices) for n in nodes]",
-        "@policy.filter_nodes\ndef one(pod, nodes):\n    return [not nodes[0].devices] * len(nodes)",
+        "@policy.filter_nodes\ndef one(pod, nodes):\n    return [not nodes[0].devices]",
         (
             "@policy.filter\ndef none(pod, node):\n    return True\n\n"
             "@policy.bind\ndef one(binding):\n    return str(binding.node.devices)"
@@ -64,6 +73,23 @@ def test_they_are_not(tmp_path: Path, body: str) -> None:
     policy = loaded(tmp_path, body)
     assert not reads_devices(policy)
     assert kinds_to_watch(policy_plugin(policy)) == set()
+
+
+def test_modules_beside_the_policy_count(tmp_path: Path) -> None:
+    beside = tmp_path / "beside_with_devices.py"
+    beside.write_text("def free(one):\n    return one.devices.free\n")
+    policy = loaded(
+        tmp_path,
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        f"import functools\nfrom beside_with_devices import free\n"
+        f"sys.path.pop(0)\n{FILTER}return bool(free(node))",
+    )
+    assert reads_devices(policy)
+
+
+def test_other_functions_of_the_file_do_not(tmp_path: Path) -> None:
+    policy = loaded(tmp_path, f"{FILTER}return True\n\ndef unused(node):\n    return node.devices")
+    assert not reads_devices(policy)
 
 
 def test_the_policy_knows_better() -> None:

@@ -24,15 +24,15 @@ def gpu(name: str, memory: str = "", **fields: Any) -> dict[str, Any]:
     return {"name": name, **capacity, **fields}
 
 
-def slice_of(pool: str, *devices: Mapping[str, Any], **fields: Any) -> ResourceSlice:
+def slice_of(owner: str, *devices: Mapping[str, Any], **fields: Any) -> ResourceSlice:
     """A pool with one slice; its devices are those of the node of that name if nothing is said."""
     return ResourceSlice.from_dict(
         {
-            "metadata": {"name": f"{pool}-{len(fields)}"},
+            "metadata": {"name": f"{owner}-{len(fields)}"},
             "spec": {
                 "driver": DRIVER,
-                "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1},
-                **({"nodeName": pool} if "allNodes" not in fields else {}),
+                "pool": {"name": owner, "generation": 1, "resourceSliceCount": 1},
+                **({"nodeName": owner} if "allNodes" not in fields else {}),
                 "devices": list(devices),
                 **fields,
             },

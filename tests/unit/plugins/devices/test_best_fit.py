@@ -10,8 +10,8 @@ from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node
 from tests.unit.plugins.devices.device_world import CLASS, DRIVER, claim, gpu, slice_of, using
-from tests.unit.plugins.one_plugin import cluster_of
 from tests.unit.plugins.devices.test_dynamic_resources import on
+from tests.unit.plugins.one_plugin import cluster_of
 
 
 def fitted(cluster: Cluster, pod: Pod, **args: Any) -> tuple[dict[str, list[str]], dict[str, int]]:
@@ -22,11 +22,7 @@ def fitted(cluster: Cluster, pod: Pod, **args: Any) -> tuple[dict[str, list[str]
     plugin.filter_nodes(pod, cycle.nodes)
     state = cycle.data[plugin.name]
     devices = {
-        node: [
-            one.device
-            for result in found.results
-            for one in result.devices.results or ()
-        ]
+        node: [one.device for result in found.results for one in result.devices.results or ()]
         for node, found in state.allocations.items()
     }
     scores = plugin.score_nodes(pod, cycle.nodes).tolist()
@@ -66,9 +62,7 @@ class TestDevices:
         shared: dict[str, Any] = {"allowMultipleAllocations": True}
         part = {"shareID": "1", "consumedCapacity": {"memory": "30Gi"}}
         used = claim("used", "used")
-        results = [
-            {"request": "gpu", "driver": DRIVER, "pool": "a", "device": "used", **part}
-        ]
+        results = [{"request": "gpu", "driver": DRIVER, "pool": "a", "device": "used", **part}]
         raw = {**used.raw, "status": {"allocation": {"devices": {"results": results}}}}
         cluster = of(
             slice_of("a", gpu("fresh", "80Gi", **shared), gpu("used", "80Gi", **shared)),
@@ -165,7 +159,8 @@ class TestNodes:
         raw = claim("mine").raw
         spec = {"devices": {"requests": [{"name": "gpu", "firstAvailable": ways}]}}
         mine = type(claim("mine")).from_dict({**raw, "spec": spec})
-        good, bad = ({"attributes": {"good": {"bool": one}}} for one in (True, False))
+        good: dict[str, Any] = {"attributes": {"good": {"bool": True}}}
+        bad: dict[str, Any] = {"attributes": {"good": {"bool": False}}}
         cluster = of(
             slice_of("a", *(gpu(f"g-{n}", **good) for n in range(9))),
             slice_of("b", gpu("g", **bad)), slice_of("c", gpu("g", **good)), mine, nodes="abc",
@@ -177,9 +172,7 @@ class TestNodes:
 
     @pytest.mark.parametrize("free", [0, 1, 2, 9, 99])
     def test_scores_stay_between_0_and_100(self, free: int) -> None:
-        cluster = of(
-            slice_of("a", *(gpu(f"g-{n}", "1Gi") for n in range(free + 1))), claim("mine")
-        )
+        cluster = of(slice_of("a", *(gpu(f"g-{n}", "1Gi") for n in range(free + 1))), claim("mine"))
         assert fitted(cluster, using("p", "mine"))[1] == {"a": int(50 / (1 + free))}
 
 

@@ -1,4 +1,4 @@
-"""Preemption of pods for their devices: only if the argument says so, and never more than needed."""
+"""Preemption of pods for their devices: only if the argument says so, and as few as possible."""
 
 from typing import Any
 
@@ -48,9 +48,7 @@ def world(*objects: KubeObject, args: dict[str, Any] = ON, nodes: str = "ab") ->
 
 def victims(made: World) -> list[tuple[str, list[str]]]:
     """For whom which pods were preempted."""
-    return [
-        (one.preemptor.name, [victim.name for victim in one.victims]) for one in made.evicts
-    ]
+    return [(one.preemptor.name, [victim.name for victim in one.victims]) for one in made.evicts]
 
 
 def one_each() -> list[KubeObject]:
@@ -192,8 +190,9 @@ class TestAfterwards:
         made.put(make_node("c"))  # wakes the pod, which fits nowhere yet
         made.wait(60)
         assert victims(made) == [("important", ["y"])]
-        assert made.conditions[-1][2].endswith(
-            " waiting for the devices of deleted pods to be released."
+        assert made.conditions[-1][2] == (
+            "0/3 nodes are available: 3 cannot allocate all claims. "
+            "waiting for the devices of deleted pods to be released"
         )
         assert made.pods["default/important"].status.nominated_node_name == "b"
         made.put(claim("cy"))
@@ -237,8 +236,7 @@ def test_explanations_say_who_would_leave() -> None:
     ).to_dict()
     assert record["postFilter"]["nominatedNode"] == "b"
     assert {
-        node: found["victims"]
-        for node, found in record["postFilter"]["candidates"].items()
+        node: found["victims"] for node, found in record["postFilter"]["candidates"].items()
     } == {"a": ["default/x"], "b": ["default/y"]}
 
 
