@@ -15,6 +15,8 @@ from mooring.framework.decisions.recording import record_decision
 from mooring.framework.policy_checks.pure_reads import DECLARED, TEMPLATE, Read
 from mooring.framework.policy_checks.purity import rule_purity
 from mooring.framework.policy_checks.sources import Sources
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.plugins.in_tree import default_registry
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.state.cluster import Cluster
@@ -68,6 +70,42 @@ def test_both_ways_to_pack_gpus_agree() -> None:
     assert single.filter(without) == arrays.filter(without)
     assert single.filter(without).failed == {}
     assert set(single.prioritize(without).values()) == {0}
+
+
+def test_devices_in_use_and_large_ones_are_spared() -> None:
+    def gpu(name: str, memory: str) -> dict[str, Any]:
+        return {"name": name, "capacity": {"memory": {"value": memory}}}
+
+    def published(node: str, *devices: dict[str, Any]) -> ResourceSlice:
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {
+            "driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": list(devices)
+        }  # fmt: skip
+        return ResourceSlice.from_dict({"metadata": {"name": node}, "spec": spec})
+
+    used = {"request": "r", "driver": "gpu.example.com", "pool": "c", "device": "small"}
+    claim = ResourceClaim.from_dict(
+        {
+            "metadata": {"name": "other", "namespace": "team"},
+            "status": {
+                "allocation": {"devices": {"results": [used]}},
+                "reservedFor": [{"resource": "pods", "name": "other", "uid": "1"}],
+            },
+        }
+    )
+    large, small = gpu("large", "80Gi"), gpu("small", "40Gi")
+    scheduler = FakeKubeScheduler(
+        ROOT / "docs" / "samples" / "whole_gpus.py",
+        [make_node(name) for name in "abcd"],
+        objects=[
+            published("a", large, gpu("huge", "141Gi")), published("b", large, small),
+            published("c", small), claim,
+        ],
+    )  # fmt: skip
+    reason = "GPUs are in use by another namespace"
+    assert scheduler.filter(make_pod()).failed == {"c": reason}
+    assert scheduler.filter(make_pod(namespace="team")).failed == {}
+    assert scheduler.prioritize(make_pod()) == {"a": 0, "b": 5, "c": 0, "d": 0}
 
 
 @pytest.mark.parametrize(

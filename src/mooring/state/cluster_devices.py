@@ -135,7 +135,10 @@ class ClusterDevices:
         if not one.counters:
             return True
         counters = pool.left(self._claims)
-        return all(amount <= counters.get(name, 0) for name, amount in one.counters.items())
+        # As for the allocator: if more of a counter is in use than there is, nothing can be had.
+        return min(counters.values(), default=0) >= 0 and all(
+            amount <= counters.get(name, 0) for name, amount in one.counters.items()
+        )
 
     # -- following the catalog
 

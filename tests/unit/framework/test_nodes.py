@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 
 from mooring import Nodes, NotAvailable
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
+from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
 GPU = "nvidia.com/gpu"
@@ -69,6 +72,29 @@ def test_usage_is_not_available_without_a_cluster() -> None:
     assert nodes.allocatable["cpu"].tolist() == [8000]
     with pytest.raises(NotAvailable):
         _ = nodes.free["cpu"]
+
+
+def test_devices_are_counted_by_driver() -> None:
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put_node(make_node(name))
+    for name, count in (("a", 2), ("c", 1)):
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        devices = [{"name": f"gpu-{number}"} for number in range(count)]
+        spec = {"driver": "gpu", "nodeName": name, "pool": pool, "devices": devices}
+        cluster.put(ResourceSlice.from_dict({"metadata": {"name": name}, "spec": spec}))
+    result = {"request": "r", "driver": "gpu", "pool": "a", "device": "gpu-1"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    cluster.put(ResourceClaim.from_dict({"metadata": {"name": "c"}, "status": status}))
+    nodes = Nodes(cluster.columns.nodes, cluster.columns)
+    assert nodes.devices.free["gpu"].tolist() == [1, 0, 1]
+    assert nodes.devices.allocated["gpu"].tolist() == [1, 0, 0]
+    assert nodes.devices.free["none"].tolist() == [0, 0, 0]
+    assert nodes[1:].devices.free["gpu"].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        nodes.devices.free["gpu"][0] = 7
+    with pytest.raises(NotAvailable):
+        _ = Nodes([make_node()]).devices.free["gpu"]
 
 
 def test_no_nodes_have_empty_columns() -> None:

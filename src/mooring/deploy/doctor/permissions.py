@@ -103,16 +103,20 @@ def _of_extender(
             reads_pods=reads and reads_pods,
             binds=binds,
             reads_devices=devices,
-        )
+        ),
+        every=True,
     )
 
 
-def _permissions(rules: Iterable[PolicyRule], namespace: str = "") -> tuple[Permission, ...]:
+def _permissions(
+    rules: Iterable[PolicyRule], namespace: str = "", *, every: bool = False
+) -> tuple[Permission, ...]:
+    """What some rules allow; without every one of them, what can be missing is left out."""
     return tuple(
         Permission(verb, resource, rule.group, namespace, name)
         for rule in rules
         for resource in rule.resources
-        if resource.partition("/")[0] not in _OPTIONAL
+        if every or resource.partition("/")[0] not in _OPTIONAL
         for verb in rule.verbs
         for name in rule.names or ("",)
     )

@@ -1,9 +1,11 @@
+import dataclasses
 from pathlib import Path
 
 import yaml
 
+import mooring as mr
 from mooring.deploy.doctor.evidence import Permission
-from mooring.deploy.doctor.gathering import evidence_of
+from mooring.deploy.doctor.gathering import evidence_of, policy_evidence
 from mooring.deploy.doctor.permissions import (
     as_rules,
     in_words,
@@ -55,6 +57,19 @@ def test_an_extender_needs_less() -> None:
     assert of_extender() < of_extender(binds) < set(scheduler_permissions())
     alone = EXTENDER.replace("policy.py]", "policy.py, --no-node-cache]")
     assert of_extender(extender=alone) == set()
+
+
+def test_an_extender_whose_policy_reads_devices_needs_these() -> None:
+    policy = mr.Policy("gpus", usage=False)
+    policy.filter(name="free")(lambda pod, node: bool(node.devices.free))  # noqa: ARG005
+    evidence = evidence_of([("c.yaml", CONFIG), ("e.yaml", EXTENDER)])
+    read = dataclasses.replace(evidence, policy=policy_evidence(evidence, policy, "policy.py"))
+    [found] = needed_permissions(read)
+    assert set(found.permissions) - of_extender() == {
+        Permission(verb, what, "resource.k8s.io")
+        for verb in ("list", "watch")
+        for what in ("resourceslices", "resourceclaims")
+    }
 
 
 def test_permissions_in_words() -> None:

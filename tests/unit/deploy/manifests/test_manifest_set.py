@@ -471,6 +471,18 @@ class TestPermissions:
         made = objects(installation(Mode.EXTENDER, policy=stateless))
         assert rules_of(made) == {("list", "nodes"), ("watch", "nodes")}
 
+    def test_of_an_extender_that_reads_devices(self) -> None:
+        policy = a_policy(usage=False)
+        policy.filter(name="free")(lambda pod, node: bool(node.devices.free))  # noqa: ARG005
+        made = objects(installation(Mode.EXTENDER, policy=DeployedPolicy(policy, text=TEXT)))
+        assert rules_of(made) == {
+            (verb, what)
+            for verb in ("list", "watch")
+            for what in (
+                "nodes", "resourceslices.resource.k8s.io", "resourceclaims.resource.k8s.io"
+            )
+        }  # fmt: skip
+
     def test_who_asks_nothing_gets_no_role_and_no_token(self) -> None:
         stateless = DeployedPolicy(a_policy(usage=False), text=TEXT)
         made = objects(installation(Mode.EXTENDER, policy=stateless, node_cache=False))

@@ -29,7 +29,8 @@ def loaded(folder: Path, body: str) -> mr.Policy:
         f"{FILTER}return free(node)\n\ndef free(one):\n    return bool(one.devices)",
         f"{FILTER}return any(one.free for one in (lambda: node.devices)())",
         (
-            "import functools\n\ndef more(least, pod, node):\n    return len(node.devices) > least\n\n"
+            "import functools\n\ndef more(least, pod, node):\n"
+            "    return len(node.devices) > least\n\n"
             "policy.filter(name='more')(functools.partial(more, 1))"
         ),
         (
