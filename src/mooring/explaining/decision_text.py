@@ -103,7 +103,7 @@ def difference_text(margin: ScoreMargin) -> str:
 
 
 def preemption_text(record: Record) -> str:
-    """What kube-scheduler would do to make room; empty if it would do nothing."""
+    """What the scheduler would do to make room; empty if it would do nothing."""
     found = record.post_filter_result.preemption
     if found is None or not found.verdict.accepted or not found.best:
         return ""
@@ -113,7 +113,7 @@ def preemption_text(record: Record) -> str:
     others = counted(len(best) - 1, "more node")
     where = best[0] if len(best) == 1 else f"{best[0]} (or {others} alike)"
     count = counted(len(victims), "pod")
-    return f"kube-scheduler would preempt {count} of lower priority on {where}: {pods}."
+    return f"The scheduler would preempt {count} of lower priority on {where}: {pods}."
 
 
 def joined_names(of: Sequence[str], word: str) -> str:

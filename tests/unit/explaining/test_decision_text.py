@@ -97,7 +97,7 @@ class TestPreemption:
 
     def test_who_would_be_preempted(self) -> None:
         assert preemption_text(record(self.objects(1), self.vip())) == (
-            "kube-scheduler would preempt 1 pod of lower priority on n0: default/low0."
+            "The scheduler would preempt 1 pod of lower priority on n0: default/low0."
         )
 
     def test_several_nodes_alike(self) -> None:
