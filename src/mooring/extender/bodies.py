@@ -23,7 +23,7 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus, Usage
 from mooring.model.pod import Pod
 from mooring.model.resources import Resources
-from mooring.state.cluster_devices import ClusterDevices
+from mooring.state.devices.cluster_devices import ClusterDevices
 from mooring.state.node_info import NodeWithDevices
 
 T = TypeVar("T")

@@ -39,7 +39,7 @@ from mooring.model.kinds import BY_NAME, KINDS
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
-from mooring.state.cluster_devices import DEVICE_KINDS
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 from mooring.wording import counted
 
 log = logging.getLogger("mooring.extender")

@@ -27,7 +27,7 @@ from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.cluster_devices import DEVICE_KINDS
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 
 class PolicyFilter(hook.FilterNodes):

@@ -20,7 +20,7 @@ from mooring.model.kinds import KINDS, Kind
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.cluster_devices import DEVICE_KINDS
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 
 def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) -> list[Kind]:

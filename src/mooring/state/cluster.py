@@ -30,10 +30,11 @@ from mooring.model.pod import Pod
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.assumed_pod import AssumedPod
 from mooring.state.catalog import Catalog
-from mooring.state.cluster_devices import ClusterDevices
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
 from mooring.state.counts import PodCounts, TermCounts
+from mooring.state.devices.cluster_devices import ClusterDevices
+from mooring.state.known_pods import KnownPods
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
 from mooring.state.nominations import Nominations
@@ -43,7 +44,7 @@ from mooring.state.usage import NodeUsage
 from mooring.state.what_if_pods import WhatIfPods
 
 
-class Cluster:
+class Cluster(KnownPods):
     """Nodes and pods, kept up to date by changes.
 
     Args:
@@ -341,29 +342,6 @@ class Cluster:
         """How many pods are assumed and not yet confirmed."""
         return sum(not one.confirmed for one in self._assumed.entries.values())
 
-    @property
-    def pods(self) -> int:
-        """How many pods are known: waiting, assumed and bound."""
-        return len(self._pods)
-
-    def all_pods(self) -> list[Pod]:
-        """The pods that are known, in the order in which they came."""
-        return [info.pod for info in self._pods.entries.values()]
-
-    def pod(self, namespace: str, name: str) -> Pod | None:
-        """A pod by name, if it is known and not finished."""
-        return self.pod_by_key(f"{namespace}/{name}")
-
-    def pod_by_key(self, key: str) -> Pod | None:
-        """A pod by ``namespace/name``, if it is known and not finished."""
-        info = self._pods.entries.get(key)
-        return info.pod if info is not None else None
-
-    def pod_by_uid(self, uid: str) -> Pod | None:
-        """A pod by its unique id, if it is known and not finished."""
-        key = self._by_uid.entries.get(uid)
-        return self._pods.entries[key].pod if key is not None else None
-
     def shape_of(self, pod: Pod, key: str = "") -> Shape:
         """The compiled description of a pod, shared with all pods of the same template.
 
@@ -377,14 +355,6 @@ class Cluster:
         if info is None or info.pod is not pod:
             return self.shapes.of_stranger(pod)
         return info.compiled or info.shape
-
-    def pods_on(self, row: int) -> tuple[Pod, ...]:
-        """The pods on a node."""
-        return self.columns.usage(row).pods
-
-    def claim_users(self, key: str) -> int:
-        """How many pods on nodes use a claim, given as ``namespace/name``."""
-        return self._claims.entries.get(key, 0)
 
     def usage(self, node_name: str) -> NodeUsage | None:
         """What is in use on a node, whether or not the node is known; valid until the next change.

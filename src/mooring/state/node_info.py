@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.model.devices.device_info import Devices
 from mooring.model.node import Node
-from mooring.state.cluster_devices import ClusterDevices
+from mooring.state.devices.cluster_devices import ClusterDevices
 from mooring.state.usage import NodeUsage
 
 

@@ -23,7 +23,7 @@ from mooring.model.kinds import BY_NAME, CORE, KINDS, RESOURCE
 from mooring.model.meta import KubeObject
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
-from mooring.state.cluster_devices import DEVICE_KINDS
+from mooring.state.devices.cluster_devices import DEVICE_KINDS
 
 _EVENTS: Final = "events.k8s.io"
 _LEASES: Final = "coordination.k8s.io"

@@ -1,6 +1,6 @@
 """The devices of a node as policies see them: ``node.devices``.
 
-Plain values, read-only. `mooring.state.cluster_devices` makes them of what drivers publish and
+Plain values, read-only. `mooring.state.devices.cluster_devices` makes them of what drivers publish and
 claims have.
 """
 
