@@ -12,7 +12,8 @@ from mooring.model.kinds import KINDS
 
 PUBLIC: dict[types.ModuleType, set[str]] = {
     mooring: {
-        "Amounts", "ApiError", "Binding", "ConfigError", "Container", "DeviceInfo", "Devices", "InputError", "KubeError",
+        "Amounts", "ApiError", "Binding", "ConfigError", "Container", "DeviceInfo",
+        "Devices", "InputError", "KubeError",
         "LabelSelector", "Mask", "MooringError", "Node", "NodeSelector", "Nodes", "NotAvailable",
         "PluginError", "Pod", "Policy", "PolicyError", "PolicyFileError", "Quantity",
         "QuantityError", "Record", "Requirement", "Resources", "Scores", "Taint", "Toleration",

@@ -1,7 +1,7 @@
 """The devices of a node as policies see them: ``node.devices``.
 
-Plain values, read-only. `mooring.state.devices.cluster_devices` makes them of what drivers publish and
-claims have.
+Plain values, read-only. `mooring.state.devices.cluster_devices` makes them of what drivers publish
+and claims have.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -50,7 +50,6 @@ from mooring.model.duration import Duration
 from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.plugins.devices.best_fit import BEST, BestFit
 from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_plans import (
     deallocation_plan,
@@ -59,8 +58,9 @@ from mooring.plugins.devices.claim_plans import (
 )
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
-from mooring.plugins.devices.device_preemption import DevicePreemption
-from mooring.plugins.devices.device_trial import resolvable
+from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
+from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
+from mooring.plugins.devices.opt_in.device_trial import resolvable
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores

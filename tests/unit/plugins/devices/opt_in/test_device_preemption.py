@@ -11,7 +11,7 @@ from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.testing import make_node, make_pod
-from tests.unit.plugins.devices.device_world import (
+from tests.unit.plugins.devices.opt_in.device_world import (
     CLASS,
     DRIVER,
     claim,

@@ -15,7 +15,7 @@ from mooring.framework.hook import PreFilterAnswer
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.pod import Pod
 from mooring.plugins.devices.claim_tracker import tracker_of
-from mooring.plugins.devices.device_trial import DeviceTrial
+from mooring.plugins.devices.opt_in.device_trial import DeviceTrial
 from mooring.plugins.devices.pod_devices import PodDevices
 
 #: No other plugin makes room meanwhile.

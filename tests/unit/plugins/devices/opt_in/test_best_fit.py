@@ -9,7 +9,14 @@ from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node
-from tests.unit.plugins.devices.device_world import CLASS, DRIVER, claim, gpu, slice_of, using
+from tests.unit.plugins.devices.opt_in.device_world import (
+    CLASS,
+    DRIVER,
+    claim,
+    gpu,
+    slice_of,
+    using,
+)
 from tests.unit.plugins.devices.test_dynamic_resources import on
 from tests.unit.plugins.one_plugin import cluster_of
 

@@ -1,0 +1,1 @@
+"""What DynamicResources does beyond kube-scheduler, if its arguments say so."""
