@@ -108,7 +108,7 @@ class Core:
                 self._on_event(old_node, new_node, now)
             else:
                 old = self.cluster.catalog.get(type(thing), thing.key)
-                self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)
+                self.cluster.put(thing) if put else self.cluster.remove(thing)
                 self._on_event(old, thing if put else None, now)
 
     def _on_pod(self, seen: Pod, now: float, *, put: bool) -> None:

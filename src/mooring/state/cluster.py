@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from mooring.errors import MooringError
 from mooring.model.change import Gone, Put
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -33,7 +34,7 @@ from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
 from mooring.state.counts import PodCounts, TermCounts
-from mooring.state.devices.cluster_devices import ClusterDevices
+from mooring.state.devices.cluster_devices import NOTHING_PUBLISHED, ClusterDevices
 from mooring.state.known_pods import KnownPods
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
@@ -91,6 +92,8 @@ class Cluster(KnownPods):
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
         self._what_ifs = WhatIfPods(self.columns)
+        # Until there are slices, no node has devices, whichever fork it is read in.
+        self._shows_devices = False
         # How often a pod came to a node, changed there or left it.
         self._placements = 0
 
@@ -129,8 +132,7 @@ class Cluster(KnownPods):
         table = self.columns.table
         self.catalog = self.catalog.fork()
         self.assume_cache = self.assume_cache.fork(self.catalog)
-        before = self.devices
-        if before is not None:
+        if self.devices is not None:
             self.devices = ClusterDevices(self.catalog, self.assume_cache)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
@@ -145,11 +147,8 @@ class Cluster(KnownPods):
         self._claims = self._claims.fork()
         self.open_what_ifs = []
         self._what_ifs = WhatIfPods(self.columns)
-        if before is not None and before.any:
-            for row, node in enumerate(self.columns.nodes):
-                info = self._described(node, self.columns.usage(row))
-                self.nodes[node.name] = info
-                self.columns.replace_usage(row, info, self.columns.usage(row))
+        if self._shows_devices:
+            self._show_devices()
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -166,6 +165,8 @@ class Cluster(KnownPods):
         elif isinstance(thing, Node):
             self.put_node(thing)
         else:
+            if not self._shows_devices and isinstance(thing, ResourceSlice):
+                self._show_devices()
             self.catalog.put(thing)
 
     def remove(self, thing: KubeObject) -> None:
@@ -383,9 +384,18 @@ class Cluster(KnownPods):
 
     def _described(self, node: Node, usage: NodeUsage) -> Node:
         """The node as it is kept: with what is known here of its pods and devices."""
+        devices = NOTHING_PUBLISHED if self.devices and not self._shows_devices else self.devices
         if self._has_pods:
-            return NodeInfo.of(node, usage, self.devices)
-        return without_usage(node, self.devices)
+            return NodeInfo.of(node, usage, devices)
+        return without_usage(node, devices)
+
+    def _show_devices(self) -> None:
+        """Let the nodes show this cluster's devices, and not those of one it was forked from."""
+        self._shows_devices = True
+        columns = self.columns
+        for row, node in enumerate(columns.nodes):
+            info = self.nodes[node.name] = self._described(node, columns.usage(row))
+            columns.replace_usage(row, info, columns.usage(row))
 
     def _owned_usage_at(self, row: int) -> NodeUsage:
         usage = self.columns.usage(row)

@@ -76,11 +76,6 @@ class ClusterDevices:
         self._claims: dict[DeviceID, dict[str, DeviceRequestAllocationResult]] = {}
         self._seen: dict[str, _Seen] = {}
 
-    @property
-    def any(self) -> bool:
-        """Whether a driver has published devices."""
-        return bool(self._catalog.all(ResourceSlice))
-
     def of(self, node: Node) -> Devices:
         """The devices that a node can use."""
         self._refresh()
@@ -196,6 +191,15 @@ class ClusterDevices:
         if pool is not None:
             pool.changes += 1
         return one.driver, one.pool, one.device
+
+
+def _nothing() -> ClusterDevices:
+    catalog = Catalog()
+    return ClusterDevices(catalog, AssumeCache(catalog))
+
+
+#: What the nodes of a cluster show as long as no driver has published anything.
+NOTHING_PUBLISHED: Final = _nothing()
 
 
 def _pods(claim: ResourceClaim | None) -> tuple[str, ...]:
