@@ -10,20 +10,21 @@ how many devices that match its requests stay free on the node. Both count a dev
 capacities, each relative to the largest one in the cluster. All arithmetic is exact.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
-from mooring.plugins.devices.allocated_state import AllocatedState, device_id
+from mooring.plugins.devices.allocated_state import AllocatedState, DeviceID, device_id
 from mooring.plugins.devices.claim_tracker import ClaimTracker
-from mooring.plugins.devices.consumable_capacity import CapacityShare
+from mooring.plugins.devices.consumable_capacity import CapacityShare, RequestedCapacity
 from mooring.plugins.devices.counters import AvailableCounters
 from mooring.plugins.devices.node_devices import NodeDevices
+from mooring.plugins.devices.opt_in.device_sizes import DeviceSizes, capacity_of, mean
 from mooring.plugins.devices.pod_devices import NodeAllocation, PodDevices
-from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PoolID, PreparedSlice
+from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PoolID
 from mooring.plugins.devices.pools import Pool
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate
@@ -33,31 +34,8 @@ BEST: Final = 100
 _HALF: Final = BEST // 2
 _NONE: Final = Fraction(0)
 _WHOLE: Final = Fraction(1)
-
-
-class DeviceSizes:
-    """How large devices are, compared with the largest ones of the same driver.
-
-    Args:
-        slices: all devices.
-    """
-
-    def __init__(self, slices: Iterable[PreparedSlice]) -> None:
-        self._largest: dict[tuple[str, str], int] = {}
-        for one in slices:
-            for device in one.devices:
-                for name, amount in _capacity(device).items():
-                    key = (device.driver, name)
-                    self._largest[key] = max(self._largest.get(key, 0), amount)
-
-    def part(self, device: PooledDevice, amounts: Mapping[str, int]) -> Fraction:
-        """How much of a device some amounts of its capacities are: the mean over these, 0 to 1."""
-        parts = []
-        for name in device.device.capacity or {}:
-            largest = self._largest.get((device.driver, name), 0)
-            amount = min(max(amounts.get(name, 0), 0), largest)
-            parts.append(Fraction(amount, largest) if largest else _NONE)
-        return _mean(parts)
+#: What so many requests waste of devices is remembered.
+_MOST_WASTED: Final = 65_536
 
 
 class _Taken(NamedTuple):
@@ -74,6 +52,8 @@ class BestFit:
     def __init__(self) -> None:
         self._sizes = DeviceSizes(())
         self._version = -1
+        #: What requests waste of devices that they get for themselves.
+        self._wasted: dict[tuple[DeviceID, RequestedCapacity], Fraction] = {}
 
     def refresh(self, tracker: ClaimTracker) -> "BestFit":
         """Know the devices as they are published now; returns itself."""
@@ -81,6 +61,7 @@ class BestFit:
         if version != self._version:
             self._version = version
             self._sizes = DeviceSizes(tracker.inventory.slices)
+            self._wasted.clear()
         return self
 
     def order(
@@ -96,12 +77,17 @@ class BestFit:
         def key(candidate: DeviceCandidate) -> tuple[bool, bool, Fraction, Fraction]:
             device = candidate.device
             pool = devices.pool(device)
-            counters = available.of(pool).counters
+            started = _NONE
+            if device.counters:
+                counters = available.of(pool).counters
+                started = mean(
+                    _ratio(counters[name], pool.limits[name]) for name, _ in device.counters
+                )
             return (
                 candidate.failure is not None,
                 pool.binding_conditions,
                 self._left_over(device, request, devices.state, pool),
-                _mean(_ratio(counters[name], pool.limits[name]) for name, _ in device.counters),
+                started,
             )
 
         return sorted(candidates, key=key)
@@ -116,7 +102,7 @@ class BestFit:
         taken = list(_taken(allocation, devices))
         if not taken:
             return 0
-        waste = _mean(self._waste(one.device, one.request, one.shares) for one in taken)
+        waste = mean(self._waste(one.device, one.request.capacity, one.shares) for one in taken)
         left = self._left(devices, taken)
         return int(_HALF * (1 - waste) + _HALF / (1 + left))
 
@@ -126,7 +112,7 @@ class BestFit:
         self, device: PooledDevice, request: PreparedRequest, state: AllocatedState, pool: Pool
     ) -> Fraction:
         """What is unused of a device if a request gets it."""
-        capacity = _capacity(device)
+        capacity = capacity_of(device)
         if device.shareable:
             if not capacity:
                 return _NONE if state.in_use(device.id) else _WHOLE
@@ -140,18 +126,29 @@ class BestFit:
                 },
             )
         if not capacity:
-            return _mean(_ratio(amount, pool.limits[name]) for name, amount in device.counters)
-        return self._waste(device, request, ())
+            return mean(_ratio(amount, pool.limits[name]) for name, amount in device.counters)
+        return self._waste(device, request.capacity, ())
 
     def _waste(
-        self, device: PooledDevice, request: PreparedRequest, shares: Sequence[CapacityShare]
+        self,
+        device: PooledDevice,
+        requested: RequestedCapacity,
+        shares: Sequence[CapacityShare],
     ) -> Fraction:
         """What a request gets of a device and did not ask for."""
-        asked = {name: parse_quantity(text).nano for name, text in request.capacity}
-        gets = {one.name: one.amount for one in shares} if shares else _capacity(device)
-        return self._sizes.part(
+        key = (device.id, requested)
+        if not shares and key in self._wasted:
+            return self._wasted[key]
+        asked = {name: parse_quantity(text).nano for name, text in requested}
+        gets = {one.name: one.amount for one in shares} if shares else capacity_of(device)
+        waste = self._sizes.part(
             device, {name: amount - asked.get(name, 0) for name, amount in gets.items()}
         )
+        if not shares:
+            if len(self._wasted) >= _MOST_WASTED:
+                self._wasted.clear()
+            self._wasted[key] = waste
+        return waste
 
     # -- one node
 
@@ -182,13 +179,14 @@ class BestFit:
                     consumed = used.get(device.id) or state.consumed.get(device.id, {})
                     left += self._rest(device, consumed, in_use=in_use)
                 elif device.id not in state.devices and device.id not in mine:
-                    left += self._rest(device, {}, in_use=False)
+                    # What is wasted of a device by whoever asks for nothing is all of it.
+                    left += self._waste(device, (), ()) if device.device.capacity else 1
         # Partitions of one device count together as one, by what is left of it.
-        return left + sum((_mean(one.values()) for one in partitions.values()), _NONE)
+        return left + sum((mean(one.values()) for one in partitions.values()), _NONE)
 
     def _rest(self, device: PooledDevice, consumed: Mapping[str, int], *, in_use: bool) -> Fraction:
         """What of a device nobody has."""
-        capacity = _capacity(device)
+        capacity = capacity_of(device)
         if not capacity:
             return _NONE if in_use else _WHOLE
         return self._sizes.part(
@@ -230,16 +228,5 @@ def _counters_after(
     return after
 
 
-def _capacity(device: PooledDevice) -> dict[str, int]:
-    return {
-        name: parse_quantity(one.value).nano for name, one in (device.device.capacity or {}).items()
-    }
-
-
 def _ratio(amount: int, limit: int) -> Fraction:
     return Fraction(min(max(amount, 0), limit), limit) if limit > 0 else _NONE
-
-
-def _mean(parts: Iterable[Fraction]) -> Fraction:
-    listed = list(parts)
-    return sum(listed, _NONE) / len(listed) if listed else _NONE
