@@ -6,6 +6,7 @@ from benchmarks.core.by_plugin import Costs
 from benchmarks.core.confirming import Confirming
 from benchmarks.core.growth import Growth
 from benchmarks.core.pauses import Pauses
+from benchmarks.core.pythons import OfPython
 from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
 from benchmarks.core.waking import Waking
@@ -22,6 +23,7 @@ class Findings(msgspec.Struct):
         confirming: what confirming a pod costs, at the largest number of nodes.
         waking: what waking many pods costs, at the largest number of nodes.
         pauses: of the garbage collector, at the largest number of nodes.
+        pythons: the CPU time of decisions with several interpreters.
     """
 
     speed: list[Speed] = []
@@ -31,6 +33,7 @@ class Findings(msgspec.Struct):
     confirming: list[Confirming] = []
     waking: list[Waking] = []
     pauses: list[Pauses] = []
+    pythons: list[OfPython] = []
 
     def largest(self) -> list[Costs]:
         """The parts of a decision's time at the largest number of nodes, by workload."""
