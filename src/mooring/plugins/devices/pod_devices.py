@@ -171,6 +171,10 @@ class PodDevices:
             self._verdicts[node.name] = found
         return found
 
+    def allocation(self, node: str) -> NodeAllocation | None:
+        """What the pod gets on a node that was accepted; None if there is nothing to allocate."""
+        return self.allocations.get(node)
+
     @property
     def prioritized(self) -> bool:
         """Whether a request can be met in several ways."""

@@ -94,7 +94,7 @@ class BestFit:
 
     def score(self, state: PodDevices, node: Node, tracker: ClaimTracker) -> int:
         """From 0 to 100, how little of devices a pod leaves unused on a node."""
-        allocation = state.allocations.get(node.name)
+        allocation = state.allocation(node.name)
         if allocation is None:
             return 0
         pools = tracker.inventory.pools(node)

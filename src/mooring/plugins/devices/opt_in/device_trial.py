@@ -32,7 +32,7 @@ _POD: Final = "pods"
 
 def resolvable(verdict: Verdict) -> Verdict:
     """The verdict on a node if preemption may free devices there."""
-    return _RESOLVABLE if verdict is NOT_ENOUGH else verdict
+    return _RESOLVABLE if verdict == NOT_ENOUGH else verdict
 
 
 class TrialTracker(ClaimTracker):
@@ -169,9 +169,8 @@ class DeviceTrial:
         if prepared is None:
             return []
         there = prepared.on(self._tracker)
-        if not there.verdict(node).accepted or node.name not in there.allocations:
-            return []
-        results = list(there.allocations[node.name].results)
+        found = there.allocation(node.name) if there.verdict(node).accepted else None
+        results = list(found.results) if found is not None else []
         for allocation in results:
             self._tracker.state.add(allocation)
         self._changed = None

@@ -7,6 +7,7 @@ import pytest
 from mooring.framework.cycle import Cycle
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
+from mooring.plugins.devices.pod_devices import PodDevices
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node
 from tests.unit.plugins.devices.opt_in.device_world import (
@@ -27,10 +28,12 @@ def fitted(cluster: Cluster, pod: Pod, **args: Any) -> tuple[dict[str, list[str]
     cycle = Cycle(pod, cluster)
     assert plugin.pre_filter(cycle) is None
     plugin.filter_nodes(pod, cycle.nodes)
-    state = cycle.data[plugin.name]
+    state: PodDevices = cycle.data[plugin.name]
+    found = {node: state.allocation(node) for node in cycle.nodes.names}
     devices = {
-        node: [one.device for result in found.results for one in result.devices.results or ()]
-        for node, found in state.allocations.items()
+        node: [one.device for result in one_node.results for one in result.devices.results or ()]
+        for node, one_node in found.items()
+        if one_node is not None
     }
     scores = plugin.score_nodes(pod, cycle.nodes).tolist()
     return devices, dict(zip(cycle.nodes.names, scores, strict=True))
