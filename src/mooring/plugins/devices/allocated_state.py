@@ -42,12 +42,11 @@ class AllocatedState:
         self.consumed: dict[DeviceID, Consumption] = {}
         self.version = 0
 
-    def copy(self, version: int) -> "AllocatedState":
-        """The same devices in use, to be changed in thought; with a version of its own."""
+    def copy(self) -> "AllocatedState":
+        """The same devices in use, to be changed in thought."""
         made = AllocatedState()
         made.devices, made.shared = self.devices.copy(), self.shared.copy()
         made.consumed = {device: amounts.copy() for device, amounts in self.consumed.items()}
-        made.version = version
         return made
 
     def add(self, allocation: AllocationResult) -> None:
