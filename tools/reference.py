@@ -295,7 +295,7 @@ def cluster_section() -> Iterator[str]:
     yield from (about, "", "- `cluster.nodes: Mapping[str, Node]`: The nodes by name.")
     for path, owner, names in _CLUSTER_READS:
         for name in names:
-            member = vars(owner)[name]
+            member = inspect.getattr_static(owner, name)
             getter = getattr(member, "fget", None)
             if getter is not None:
                 call = f"{name}: {_type(definition(getter).returns)}"
