@@ -56,7 +56,7 @@ from mooring.plugins.devices.claim_plans import (
     deletion_plan,
     reservation_plan,
 )
-from mooring.plugins.devices.claim_tracker import ClaimTracker, tracker_of
+from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.diagnosis.details import DeviceDetails
 from mooring.plugins.devices.diagnosis.remedies import DeviceRemedies
@@ -146,17 +146,8 @@ class DynamicResources(
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Look at the pod's claims; reject if one cannot be used on any node."""
+        pod, tracker = cycle.pod, tracker_of(cycle.cluster)
         cycle.data[self.name] = None
-        found = self.pod_devices(cycle.pod, tracker_of(cycle.cluster))
-        if found is None:
-            return SKIP
-        if isinstance(found, PodDevices):
-            cycle.data[self.name] = found
-            return None
-        return found
-
-    def pod_devices(self, pod: Pod, tracker: ClaimTracker) -> PodDevices | Verdict | None:
-        """The devices of a pod; a rejection if a claim cannot be used, None if it needs none."""
         claims = claims_of(pod, tracker.catalog)
         if isinstance(claims, Verdict):
             return claims
@@ -166,7 +157,7 @@ class DynamicResources(
         elif extended is None:
             extended = in_memory_claim(pod)
         if not claims and extended is None:
-            return None
+            return SKIP
         for claim in claims:
             if claim.status.allocation is None:
                 if tracker.is_in_flight(claim):
@@ -177,7 +168,7 @@ class DynamicResources(
                 problem = check_classes(claim, tracker.find_class)
                 if problem is not None:
                     return problem
-        return PodDevices(
+        cycle.data[self.name] = PodDevices(
             pod,
             claims,
             extended,
@@ -186,6 +177,7 @@ class DynamicResources(
             new_share_id=self._new_share_id,
             limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
+        return None
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Reject nodes where a claim has no devices and can get none."""
