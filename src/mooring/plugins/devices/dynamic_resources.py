@@ -53,7 +53,7 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_plan
 from mooring.plugins.devices.claim_plans import reservation_plan
-from mooring.plugins.devices.claim_tracker import ClaimTracker, tracker_of
+from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.diagnosis.details import DeviceDetails
 from mooring.plugins.devices.diagnosis.remedies import DeviceRemedies
@@ -160,17 +160,8 @@ class DynamicResources(
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Look at the pod's claims; reject if one cannot be used on any node."""
+        pod, tracker = cycle.pod, tracker_of(cycle.cluster)
         cycle.data[self.name] = None
-        found = self.pod_devices(cycle.pod, tracker_of(cycle.cluster))
-        if found is None:
-            return SKIP
-        if isinstance(found, PodDevices):
-            cycle.data[self.name] = found
-            return None
-        return found
-
-    def pod_devices(self, pod: Pod, tracker: ClaimTracker) -> PodDevices | Verdict | None:
-        """The devices of a pod; a rejection if a claim cannot be used, None if it needs none."""
         claims = claims_of(pod, tracker.catalog)
         if isinstance(claims, Verdict):
             return claims
@@ -180,7 +171,7 @@ class DynamicResources(
         elif extended is None:
             extended = in_memory_claim(pod)
         if not claims and extended is None:
-            return None
+            return SKIP
         for claim in claims:
             if claim.status.allocation is None:
                 if tracker.is_in_flight(claim):
@@ -191,7 +182,7 @@ class DynamicResources(
                 problem = check_classes(claim, tracker.find_class)
                 if problem is not None:
                     return problem
-        found = PodDevices(
+        state = cycle.data[self.name] = PodDevices(
             pod,
             claims,
             extended,
@@ -201,8 +192,8 @@ class DynamicResources(
             limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
         if self._best_fit is not None:
-            found.order = self._best_fit.refresh(tracker).order
-        return found
+            state.order = self._best_fit.refresh(tracker).order
+        return None
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Reject nodes where a claim has no devices and can get none."""

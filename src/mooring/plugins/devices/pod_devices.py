@@ -7,7 +7,7 @@ was found there for those who reserve and score.
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, PostFilter, computeScore
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -58,18 +58,6 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     results: Sequence[AllocationResult]
     extended: ExtendedRequests | None = None
     claims: Sequence[PreparedClaim] = ()
-
-
-class NodeClaims(msgspec.Struct, frozen=True):
-    """The claims that have to be allocated on a node.
-
-    Attributes:
-        claims: the claims, in order; that for extended resources comes last.
-        resources: the extended resource that each of its requests is for.
-    """
-
-    claims: Sequence[ResourceClaim]
-    resources: Mapping[str, str] = {}
 
 
 def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
@@ -165,8 +153,10 @@ class PodDevices:
         self._new_share_id = new_share_id
         self._limit = limit
         self._classes = tracker.extended_resources.requested_by(pod, tracker.catalog)
-        self._conditions = conditions
-        self._failed = [bool(self.failure(index)) for index in range(len(self.claims))]
+        self._failed = [
+            one.status.allocation is not None and bool(conditions.failure(one))
+            for one in self.claims
+        ]
         self._asked: dict[frozenset[str], tuple[Allocator, ExtendedRequests | None]] = {}
         self._verdicts: dict[str, Verdict] = {}
 
@@ -233,22 +223,6 @@ class PodDevices:
             made = named_claim(self.pod, extended.requests, suffix)
             found.append(ClaimReservation(made, result, created=True, mappings=extended.mappings))
         return found
-
-    def to_allocate_on(self, node: Node) -> NodeClaims:
-        """The claims that have to be allocated on a node, with all that they ask for there."""
-        if self.extended is None:
-            return NodeClaims(self.to_allocate)
-        resources = self._from_devices(node)
-        if resources is None or self.extended.spec.devices.requests:
-            return NodeClaims(())
-        claims, extended = self._claims(resources)
-        mappings = extended.mappings if extended is not None else ()
-        return NodeClaims(claims, {one.request_name: one.resource_name for one in mappings})
-
-    def failure(self, index: int) -> str:
-        """Why the devices of an allocated claim will never be ready; empty if they may be."""
-        claim = self.claims[index]
-        return self._conditions.failure(claim) if claim.status.allocation is not None else ""
 
     def may_deallocate(self, index: int) -> bool:
         """Whether a claim can be deallocated because nobody but the pod may be using it."""
@@ -332,7 +306,14 @@ class PodDevices:
         found = self._asked.get(resources)
         if found is not None:
             return found
-        claims, extended = self._claims(resources)
+        claims, extended = self.to_allocate, None
+        if self.extended is not None and self.extended.status.allocation is None:
+            extended = extended_requests(
+                self.pod, {name: self._classes[name] for name in resources}
+            )
+            devices = DeviceClaim(requests=list(extended.requests) or None)
+            claim = msgspec.structs.replace(self.extended, spec=ResourceClaimSpec(devices=devices))
+            claims = [*claims[:-1], claim]
         tracker = self._tracker
         allocator = Allocator(
             claims,
@@ -345,14 +326,3 @@ class PodDevices:
         allocator.order = self.order
         self._asked[resources] = (allocator, extended)
         return allocator, extended
-
-    def _claims(
-        self, resources: frozenset[str]
-    ) -> tuple[list[ResourceClaim], ExtendedRequests | None]:
-        """The claims to allocate on nodes that provide some resources by devices."""
-        if self.extended is None or self.extended.status.allocation is not None:
-            return self.to_allocate, None
-        extended = extended_requests(self.pod, {name: self._classes[name] for name in resources})
-        devices = DeviceClaim(requests=list(extended.requests) or None)
-        claim = msgspec.structs.replace(self.extended, spec=ResourceClaimSpec(devices=devices))
-        return [*self.to_allocate[:-1], claim], extended

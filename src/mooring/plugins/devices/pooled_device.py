@@ -7,14 +7,13 @@ matter, and what is remembered of a device because it does not depend on what is
 # parity v1.36.4: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
 # lookupAttribute, taintPreventsAllocation
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from mooring.model.devices.resource_slice import (
     Counter,
     Device,
     DeviceAttribute,
-    DeviceTaint,
     ResourceSlice,
     ResourceSliceSpec,
 )
@@ -95,10 +94,6 @@ class PooledDevice:
     def tolerated(self, tolerations: Iterable[Toleration]) -> bool:
         """Whether tolerations cover all taints that keep the device from being allocated."""
         return not self._taints or untolerated(self._taints, tolerations) is None
-
-    def untolerated(self, tolerations: Sequence[Toleration]) -> list[DeviceTaint]:
-        """The taints that keep the device from being allocated, as far as they are not covered."""
-        return [one for one in self._taints if untolerated((one,), tolerations) is not None]
 
     def attribute(self, name: str) -> AttributeValue | None:
         """An attribute by its full name; of the driver's own, devices may leave out the domain."""

@@ -9,13 +9,19 @@ from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import Details
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim, ResourceClaimTemplate
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.selector_texts import requirement_text
 from mooring.plugins.devices.claim_tracker import ClaimTracker, tracker_of
 from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_claim
 from mooring.plugins.devices.diagnosis.shortage_texts import ShortOn, kind_of, shortage_text
 from mooring.plugins.devices.diagnosis.shortages import ShortageFinder
-from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.diagnosis.wanted_claims import (
+    WantedClaims,
+    is_here,
+    not_ready,
+    wanted_claims,
+)
 from mooring.state.catalog import Catalog
 
 #: So many names are told.
@@ -27,46 +33,45 @@ class DeviceDetails(Details):
 
     def details(self, rejected: RejectedNodes) -> str | list[str]:
         """Which devices there are, why the pod cannot have them, and who has them."""
-        cycle = rejected.nodes.cycle
-        tracker = tracker_of(cycle.cluster)
-        state: PodDevices | None = cycle.data.get(self.name)
-        if state is None:
+        tracker = tracker_of(rejected.nodes.cycle.cluster)
+        wanted = wanted_claims(rejected.pod, tracker)
+        if wanted is None:
             return _of_pod(rejected.pod, tracker)
-        return _NodeDetails(rejected, state, tracker).texts()
+        return _NodeDetails(rejected, wanted, ShortageFinder(tracker)).texts()
 
 
 class _NodeDetails:
     """What there is to say about some nodes."""
 
-    def __init__(self, rejected: RejectedNodes, state: PodDevices, tracker: ClaimTracker) -> None:
+    def __init__(
+        self, rejected: RejectedNodes, wanted: WantedClaims, finder: ShortageFinder
+    ) -> None:
         self._rejected = rejected
-        self._state = state
-        self._finder = ShortageFinder(tracker)
+        self._wanted = wanted
+        self._finder = finder
 
     def texts(self) -> str | list[str]:
         elsewhere: dict[int, str] = {}
         short: dict[int, ShortOn] = {}
         for index, node in enumerate(self._rejected.nodes):
-            self._state.verdict(node)  # which finds out what is unavailable
-            unavailable = self._state.unavailable.get(node.name)
-            if unavailable:
-                elsewhere[index] = _unavailable(self._state, unavailable)
-                continue
-            wanted = self._state.to_allocate_on(node)
-            if not wanted.claims:
-                elsewhere[index] = _left_behind(self._state)
-                continue
-            shortage = self._finder.find(wanted, node)
-            if shortage is not None:
-                short[index] = ShortOn(node.name, shortage)
+            claims = self._wanted.to_allocate(node)
+            unavailable = self._wanted.unavailable(node)
+            if self._wanted.stale is not None:
+                elsewhere[index] = _left_behind(self._wanted.stale)
+            elif unavailable and self._finder.fits(claims.claims, node):
+                elsewhere[index] = _unavailable(self._rejected.pod, unavailable[0], node)
+            elif claims.claims:
+                shortage = self._finder.find(claims, node)
+                if shortage is not None:
+                    short[index] = ShortOn(node.name, shortage)
         if self._rejected.usable:
             return self._of_usable(elsewhere, list(short.values()))
         return self._of_each(elsewhere, short)
 
     def _of_usable(self, elsewhere: dict[int, str], short: Sequence[ShortOn]) -> str:
         """One text for all nodes, about those where the pod comes closest to its devices."""
-        if any(elsewhere.values()):
-            return next(filter(None, elsewhere.values()))
+        if elsewhere:
+            return next(iter(elsewhere.values()))
         if not short:
             return ""
         closest = max(one.shortage.place for one in short)
@@ -88,24 +93,20 @@ class _NodeDetails:
         return texts
 
 
-def _unavailable(state: PodDevices, claims: Sequence[int]) -> str:
-    """Why allocated claims cannot be used on a node."""
-    index = claims[0]
-    claim = state.claims[index]
-    shown = shown_claim(state.pod, claim)
-    failure = state.failure(index)
-    if failure:
-        return f"uses {shown}, whose devices are not ready: {failure}"
+def _unavailable(pod: Pod, claim: ResourceClaim, node: Node) -> str:
+    """Why an allocated claim cannot be used on a node."""
+    shown = shown_claim(pod, claim)
+    problem = not_ready(claim)
+    if problem and is_here(claim, node):
+        return f"uses {shown}, whose devices are not ready: {problem}"
     return f"uses {shown}, whose devices can be used only {_place(claim)}"
 
 
-def _left_behind(state: PodDevices) -> str:
+def _left_behind(claim: ResourceClaim) -> str:
     """Why nothing is allocated for extended resources."""
-    if state.stale is None:
-        return ""
     return (
-        f"has the claim {state.stale.name} of an earlier attempt, which its scheduler deletes "
-        "before the next one"
+        f"has the claim {claim.name} of an earlier attempt, which its scheduler deletes before the "
+        "next one"
     )
 
 

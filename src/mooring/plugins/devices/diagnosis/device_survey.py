@@ -12,10 +12,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mooring.model.devices.resource_claim import DeviceConstraint, ResourceClaim
+from mooring.model.devices.resource_slice import DeviceTaint
 from mooring.model.node import Node
 from mooring.model.quantity import Quantity
 from mooring.model.quantity_texts import show
 from mooring.model.resources import MEMORY
+from mooring.model.taints import untolerated
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.consumable_capacity import fits
 from mooring.plugins.devices.counters import AvailableCounters
@@ -183,7 +185,7 @@ class DeviceSurvey:
             rejection = self._short_of_counters(pool, device)
             if rejection is not None:
                 return rejection
-        taints = device.untolerated(request.tolerations)
+        taints = untolerated_taints(device, request)
         return DeviceRejection(Why.TAINT, device, ", ".join(map(str, taints))) if taints else None
 
     def _short_of_counters(self, pool: Pool, device: PooledDevice) -> DeviceRejection | None:
@@ -228,6 +230,12 @@ class DeviceSurvey:
         if there > needed:
             return f"there are {there} slices instead of {needed}"
         return f"{there} of {needed} slices published"
+
+
+def untolerated_taints(device: PooledDevice, request: PreparedRequest) -> list[DeviceTaint]:
+    """The taints of a device that keep it from a request."""
+    taints = device.device.taints or ()
+    return [one for one in taints if untolerated((one,), request.tolerations) is not None]
 
 
 def concerns(constraint: DeviceConstraint, request: PreparedRequest) -> bool:

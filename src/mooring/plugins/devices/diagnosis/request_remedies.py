@@ -17,7 +17,12 @@ from mooring.model.resources import spec_requests
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis import changed_claims
 from mooring.plugins.devices.diagnosis.claim_names import of_request, shown_source
-from mooring.plugins.devices.diagnosis.device_survey import SurveyedDevices, Why, amount_text
+from mooring.plugins.devices.diagnosis.device_survey import (
+    SurveyedDevices,
+    Why,
+    amount_text,
+    untolerated_taints,
+)
 from mooring.plugins.devices.diagnosis.freed_devices import freeing_remedies
 from mooring.plugins.devices.diagnosis.own_claims import WITHOUT_DEVICES
 from mooring.plugins.devices.diagnosis.selector_parts import conjuncts, short
@@ -164,7 +169,7 @@ class RequestRemedies:
 
     def _taints(self, way: SurveyedDevices) -> Iterator[Remedy]:
         tainted = {
-            one.what: one.device.untolerated(way.request.tolerations)
+            one.what: untolerated_taints(one.device, way.request)
             for one in way.rejected
             if one.why is Why.TAINT
         }

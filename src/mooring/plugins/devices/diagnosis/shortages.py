@@ -17,7 +17,7 @@ from mooring.plugins.devices.allocator import Allocator
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.diagnosis.changed_claims import with_requests, without_constraint
 from mooring.plugins.devices.diagnosis.device_survey import DeviceSurvey, SurveyedDevices
-from mooring.plugins.devices.pod_devices import NodeClaims
+from mooring.plugins.devices.diagnosis.wanted_claims import NodeClaims
 from mooring.plugins.devices.requests import PreparedRequest, prepare_claim
 
 #: So often one search may ask whether it has taken too long, which is every few hundred steps.
