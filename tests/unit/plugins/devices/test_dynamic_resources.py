@@ -435,7 +435,9 @@ class TestBindingLimit:
     def plan(self, ago: int | None, *, ready: bool = False) -> Plan:
         """Of a pod whose claim was allocated so many seconds ago; None for never."""
         pod = claiming("mine", name="p")
-        fields = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+        fields: dict[str, Any] = {
+            "bindingConditions": ["ok"], "bindingFailureConditions": ["bad"],
+        }  # fmt: skip
         status: dict[str, Any] = {}
         if ago is not None:
             time = datetime.fromtimestamp(NOW_NS / 10**9 - ago, UTC)
@@ -834,7 +836,7 @@ def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: b
 
 def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> None:
     pod = make_pod("p")
-    plugin = plugin_on(DynamicResources, cluster_of(make_node("a")))
+    plugin = on(cluster_of(make_node("a")))
 
     def special(uid: str, **annotations: str) -> ResourceClaim:
         owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
