@@ -210,7 +210,7 @@ def test_a_scheduler_that_stops_while_a_pod_waits_for_its_device_leaves_it_to_th
     plane = case.plane
     slow = device("slow", bindsToNode=True, bindingConditions=["Attached"])
     slow["bindingFailureConditions"] = ["Broken"]
-    plane.create(device_class("slow", 'device.attributes["gpu.example.com"].slow'))
+    plane.create(device_class("slow", 'device.attributes["gpu.example.com"].?slow.orValue(false)'))
     slow["attributes"] = {"slow": {"bool": True}}
     plane.create(slice_of("slow", slow, nodeName="a"))
     case.claim("mine", request(of="slow"))
@@ -236,7 +236,7 @@ def test_a_claim_that_changes_meanwhile_is_written_again(
 ) -> None:
     case.claim("mine")
     with MoorRun(case.plane, CONFIG, kubeconfig=way):
-        proxy.set(Fault.delay(2, on=STATUS, times=1))
+        proxy.set(Fault.delay(8, on=STATUS, times=1))
         case.pod("p", "mine")
         case.plane.wait_for(lambda: proxy.counts.get("delay"), "the allocation")
         case.plane.kubectl(
@@ -256,11 +256,13 @@ def test_a_claim_that_somebody_else_allocates_meanwhile_is_not_allocated_twice(
 ) -> None:
     case.claim("mine")
     with MoorRun(case.plane, CONFIG, kubeconfig=way):
-        proxy.set(Fault.delay(2, on=STATUS, times=1))
+        proxy.set(Fault.delay(8, on=STATUS, times=1))
         case.pod("p", "mine", node="a")
         case.plane.wait_for(lambda: proxy.counts.get("delay"), "the allocation")
         result = {"request": "gpu", "driver": "gpu.example.com", "pool": "a", "device": "gpu-3"}
-        case.set_status("mine", allocation={"devices": {"results": [result]}})
+        time = "2026-01-01T00:00:00Z"
+        allocation = {"devices": {"results": [result]}, "allocationTimestamp": time}
+        case.set_status("mine", allocation=allocation)
         note = case.wait_event("p", "FailedScheduling", "PreBind")
         assert note == (
             'running PreBind plugin "DynamicResources": '

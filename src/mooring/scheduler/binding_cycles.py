@@ -200,6 +200,7 @@ class BindingCycles:
         pod = report.pod
         self._binding.pop(pod.uid, None)
         self._cluster.confirm(pod.key, pod.uid)
+        self._cluster.assume_cache.bound(pod.uid)
         return [scheduled(pod, report.node)]
 
     def not_bound(self, report: BindFailed, now: float) -> list[Effect]:

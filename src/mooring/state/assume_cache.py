@@ -62,6 +62,8 @@ class AssumeCache:
         in_flight: what is being written about objects, by kind and key. Unlike an assumed object it
             stays until whoever put it there takes it out: for those whose plans write an object in
             several steps, each of which makes a newer version. Forks have it, too.
+        written_for: by the unique id of a pod, the objects that are written before it is bound,
+            each with the version it had; what is in flight of them ends with the binding.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -69,6 +71,8 @@ class AssumeCache:
         self._assumed: dict[tuple[type[KubeObject], str], KubeObject] = {}
         self._sweep_at = _FIRST_SWEEP
         self.in_flight = InFlight()
+        self.written_for: dict[str, list[tuple[type[KubeObject], str, str]]] = {}
+        self._ended: list[tuple[type[KubeObject], str]] = []
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its class and key, as decisions see it."""
@@ -109,12 +113,29 @@ class AssumeCache:
         if assumed is not None and _same_version(assumed, thing):
             del self._assumed[place]
 
+    def bound(self, uid: str) -> None:
+        """A pod is bound, so what was to be written before is stored; it may have changed since.
+
+        On a fork, nobody writes anything: there it stays in flight.
+        """
+        for kind, key, version in self.written_for.pop(uid, ()):
+            stored = self._catalog.get(kind, key)
+            if stored is not None and stored.resource_version != version:
+                self.in_flight.pop((kind, key), None)
+                self._ended.append((kind, key))
+
+    def pop_ended(self) -> list[tuple[type[KubeObject], str]]:
+        """What is no longer in flight since the last call because a pod was bound."""
+        ended, self._ended = self._ended, []
+        return ended
+
     def fork(self, catalog: Catalog) -> "AssumeCache":
         """The same assumptions about the objects of another catalog."""
         made = AssumeCache(catalog)
         made._assumed = dict(self._assumed)
         made._sweep_at = self._sweep_at
         made.in_flight = InFlight(self.in_flight)
+        made.written_for = {uid: list(things) for uid, things in self.written_for.items()}
         return made
 
     def _sweep(self) -> None:

@@ -7,9 +7,9 @@ answers of selectors, the devices in use, and the allocations that are not in th
          ^                       │
          └───────unreserve───────┘
 
-An allocation in flight counts until its claim is seen allocated, or is given back. An update of the
-claim without an allocation, such as one that adds a finalizer, ends nothing: the device would be
-free for a moment. All profiles of a scheduler share one tracker.
+An allocation in flight counts until its claim is seen allocated, its pod is bound, or it is given
+back. An update of the claim without an allocation, such as one that adds a finalizer, ends nothing:
+the device would be free for a moment. All profiles of a scheduler share one tracker.
 """
 
 # parity v1.36.4: plugins/dynamicresources/dra_manager.go claimTracker
@@ -57,6 +57,7 @@ class ClaimTracker:
         #: The allocations that are counted, by the key of their claim.
         self._counted: dict[str, AllocationResult] = {}
         #: The allocations that are not in the API server yet, by the key of their claim.
+        self._assume_cache = assume_cache
         self._in_flight = assume_cache.in_flight
         #: The claims that are to be created, with the unique ids of their pods.
         self._created: dict[str, str] = {}
@@ -74,6 +75,9 @@ class ClaimTracker:
             elif cluster.pod_by_uid(pod) is None:
                 # The claim may have come and gone unseen.
                 self.unreserve(key)
+        for _, key in self._assume_cache.pop_ended():
+            # Allocated and released again, perhaps, with no decision in between.
+            self._count(key)
         version = self.catalog.version(ResourceSlice)
         if version != self._slices_version:
             self._slices_version = version
@@ -101,16 +105,23 @@ class ClaimTracker:
         """Whether a claim is being allocated for a pod that is about to be bound."""
         return (ResourceClaim, claim.key) in self._in_flight
 
-    def reserve(self, key: str, allocation: AllocationResult, creator: str = "") -> None:
+    def reserve(
+        self, claim: ResourceClaim, allocation: AllocationResult, pod: Pod, *, created: bool = False
+    ) -> None:
         """Count an allocation that is to be written.
 
         Args:
-            key: the key of the claim.
+            claim: the claim.
             allocation: what it gets.
-            creator: the unique id of the pod that it is created for; empty if it is there already.
+            pod: before whose binding it is written.
+            created: the claim is created for the pod.
         """
-        if creator:
-            self._created[key] = creator
+        key = claim.key
+        if created:
+            self._created[key] = pod.uid
+        else:
+            things = self._assume_cache.written_for.setdefault(pod.uid, [])
+            things.append((ResourceClaim, key, claim.resource_version))
         self._in_flight[ResourceClaim, key] = allocation
         self._count(key)
 

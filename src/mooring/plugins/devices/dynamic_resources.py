@@ -297,8 +297,7 @@ class DynamicResources(
         state.reserved = []
         for one in waiting:
             if one.allocation is not None:
-                creator = cycle.pod.uid if one.created else ""
-                tracker.reserve(one.claim.key, one.allocation, creator)
+                tracker.reserve(one.claim, one.allocation, cycle.pod, created=one.created)
                 state.reserved.append(one.claim.key)
         claims = state.own_claims
         limit = self._conditions.limit(claims)
@@ -309,6 +308,7 @@ class DynamicResources(
         state: PodDevices | None = cycle.data.get(self.name)
         if state is not None:
             tracker = tracker_of(cycle.cluster)
+            cycle.cluster.assume_cache.written_for.pop(cycle.pod.uid, None)
             for key in state.reserved:
                 tracker.unreserve(key)
             state.reserved = []

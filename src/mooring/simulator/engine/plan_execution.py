@@ -190,10 +190,10 @@ class PlanExecution:
 
     def _write_all(self, steps: Iterable[Step], one: PluginPlan, answers: list[KubeObject]) -> None:
         for step in steps:
-            write = step
-            if not isinstance(step, Write):
-                write = _ask(one, legal_write, step, tuple(answers))
-            answer = self._write(one, write)
+            if isinstance(step, Write):
+                answer = self._write(one, step)
+            else:
+                answer = self._write(one, _ask(one, legal_write, step, tuple(answers)))
             if answer is not None:
                 answers.append(answer)
 

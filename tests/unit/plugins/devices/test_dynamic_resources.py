@@ -23,7 +23,7 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
-from mooring.scheduler.effects import CleanUp, Effect
+from mooring.scheduler.effects import CleanUp, Effect, ObjectWritten
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.plugins.one_plugin import (
@@ -458,7 +458,9 @@ class TestBindingLimit:
     def plan(self, ago: int | None, *, ready: bool = False) -> Plan:
         """Of a pod whose claim was allocated so many seconds ago; None for never."""
         pod = claiming("mine", name="p")
-        fields = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+        fields: dict[str, Any] = {
+            "bindingConditions": ["ok"], "bindingFailureConditions": ["bad"],
+        }  # fmt: skip
         status: dict[str, Any] = {}
         if ago is not None:
             time = datetime.fromtimestamp(NOW_NS / 10**9 - ago, UTC)
@@ -875,7 +877,7 @@ def test_a_pod_goes_on_when_the_claim_of_its_template_is_there(*, claim_first: b
 
 def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> None:
     pod = make_pod("p")
-    plugin = plugin_on(DynamicResources, make_node("a"))
+    plugin = on(cluster_of(make_node("a")))
 
     def special(uid: str, **annotations: str) -> ResourceClaim:
         owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
@@ -886,3 +888,34 @@ def test_a_pod_is_tried_again_when_the_claim_of_an_earlier_attempt_is_gone() -> 
     assert requeues(plugin, pod, special(pod.uid, **marked), None) is True
     assert requeues(plugin, pod, special("other", **marked), None) is False
     assert requeues(plugin, pod, special(pod.uid), None) is False
+
+
+def test_devices_are_free_that_were_released_before_the_next_decision() -> None:
+    """Nobody looked while the claim was allocated."""
+    world = World(make_node("a"), device_class(DRIVER), published("a", "a-0"), claim("mine"))
+    world.prompt = False
+    world.put(claiming("mine", name="p"))
+    world.run()
+    (effect,) = world.binds
+    made = claim("mine", **allocated("a-0"))
+    for version, thing in (("8", claim("mine")), ("9", made)):  # finalizer, allocation
+        metadata = {**thing.raw["metadata"], "resourceVersion": version}
+        answer = ResourceClaim.from_dict({**thing.raw, "metadata": metadata})
+        world.core.report(ObjectWritten(answer), world.now)
+    world.bind(effect)
+    world.delete(world.pods["default/p"])
+    metadata = {**made.raw["metadata"], "resourceVersion": "12"}
+    world.put(ResourceClaim.from_dict({**claim("mine").raw, "metadata": metadata}))
+    world.put(claim("other"), claiming("other", "mine", name="late"), claiming("other", name="q"))
+    world.wait(10)
+    assert [one.pod.name for one in world.binds] == ["p", "q"]
+
+
+def test_a_pod_that_is_bound_and_whose_claim_was_not_written_keeps_its_devices() -> None:
+    """As on a fork, where nobody writes."""
+    world = World(make_node("a"), device_class(DRIVER), published("a", "a-0"), claim("mine"))
+    world.put(claim("other"), claiming("mine", name="p"))
+    world.run()
+    world.put(claiming("other", name="q"))
+    world.run()
+    assert [one.pod.name for one in world.binds] == ["p"]
