@@ -30,6 +30,7 @@ from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.selectors import DeviceSelectors
+from mooring.plugins.devices.shape_answers import KeptAnswers
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.change_tracking import CatalogChanges
@@ -44,6 +45,7 @@ class ClaimTracker:
         selectors: which devices match.
         scoring_selectors: the same for scores, where no device can be shared.
         state: which devices are in use.
+        kept: what claims get on each node, kept for claims that ask for the same.
         extended_resources: the resources that classes of devices provide.
         catalog: classes, slices and claims as they are stored.
     """
@@ -53,6 +55,7 @@ class ClaimTracker:
         self.selectors = DeviceSelectors(compile_device_selector)
         self.scoring_selectors = DeviceSelectors(compile_scoring_selector)
         self.state = AllocatedState()
+        self.kept = KeptAnswers(self.inventory, self.selectors, self.state, catalog)
         self.extended_resources = ExtendedResourceCache()
         self.catalog = catalog
         self._slices_version = -1

@@ -21,7 +21,7 @@ def device_notes(state: PodDevices, nodes: Sequence[str]) -> dict[str, Any]:
     allocated = [one.status.allocation for one in state.claims]
     waits_anyway = _has_conditions([one for one in allocated if one is not None])
     for node in nodes:
-        found = state.allocations.get(node)
+        found = state.allocation(node)
         results = found.results if found is not None else ()
         if found is not None and found.extended is not None and not found.extended.mappings:
             fails[node] = {"code": ERROR, "reasons": [no_mappings(state.pod.key)]}

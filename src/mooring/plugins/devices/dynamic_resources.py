@@ -180,17 +180,11 @@ class DynamicResources(
         state: PodDevices | None = nodes.cycle.data.get(self.name)
         if state is None:
             return None
-        choice = np.zeros(len(nodes), np.int32)
-        table: list[Verdict] = [ACCEPT]
-        places: dict[Verdict, int] = {ACCEPT: 0}
-        for index, node in enumerate(nodes):
-            verdict = state.verdict(node)
-            place = places.get(verdict)
-            if place is None:
-                place = places[verdict] = len(table)
-                table.append(verdict)
-            choice[index] = place
-        return Verdicts(choice, table) if choice.any() else None
+        answers = state.answer_all(nodes.columns)
+        if answers is None:
+            return Verdicts.each([state.verdict(node) for node in nodes])
+        choice = nodes.take(answers.choice)
+        return Verdicts(choice, answers.table) if choice.any() else None
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:
         """Free a claim whose devices are in the way, or remove one of an earlier attempt."""
@@ -215,10 +209,10 @@ class DynamicResources(
     def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:
         """The claims of which one would have to be deallocated."""
         state: PodDevices = cycle.data[self.name]
-        row_of = cycle.cluster.columns.row_of
+        columns = cycle.cluster.columns
         found: set[int] = set()
-        for node, claims in state.unavailable.items():
-            first = filtering.rejection(row_of[node])
+        for node, claims in state.unavailable(columns.nodes):
+            first = filtering.rejection(columns.row_of[node])
             if first is not None and first.plugin == self.name:  # others were asked before
                 found.update(index for index in claims if state.may_deallocate(index))
         return [state.claims[index] for index in sorted(found)]
@@ -228,7 +222,7 @@ class DynamicResources(
         state: PodDevices | None = nodes.cycle.data.get(self.name)
         if state is None or not state.prioritized:
             return np.zeros(len(nodes), np.int64)
-        return np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        return state.scores(nodes)
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The more, the better."""
@@ -243,7 +237,7 @@ class DynamicResources(
         state: PodDevices | None = cycle.data.get(self.name)
         if state is None:
             return None
-        allocation = state.allocations.get(node.name)
+        allocation = state.allocation(node.name)
         if allocation is None and state.to_allocate and state.own_claims:
             return fail("claim allocation not found for node")
         waiting = state.reservations(node.name, self._random_text(5))

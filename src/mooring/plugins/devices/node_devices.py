@@ -8,14 +8,18 @@ make up "all" devices.
 # validateDeviceRequest, isSelectable
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState
+from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
 from mooring.plugins.devices.consumable_capacity import fits
-from mooring.plugins.devices.pooled_device import PooledDevice, PoolID
+from mooring.plugins.devices.pooled_device import PooledDevice
 from mooring.plugins.devices.pools import Pool, is_for
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, Selection
+
+#: So many combinations of expressions are remembered from one search to the next.
+_MOST_SELECTIONS: Final = 8
 
 
 class NodeDevices:
@@ -35,6 +39,12 @@ class NodeDevices:
         self._by_id: dict[PoolID, Pool] = {}
         self._matching: dict[Selection, list[DeviceCandidate]] = {}
         self._all: dict[int, list[DeviceCandidate]] = {}
+
+    def begin(self) -> None:
+        """Another search begins: devices are in use that were not, or no longer."""
+        self._all.clear()
+        if len(self._matching) > _MOST_SELECTIONS:
+            self._matching.clear()
 
     @property
     def invalid(self) -> bool:
