@@ -13,12 +13,18 @@ from typing import Any, ClassVar, Final
 import msgspec
 import numpy as np
 
-from mooring.framework.arrays import Amounts
+from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import (
+    AlikeBy,
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
 from mooring.framework.decisions.record_notes import RecordNotes
-from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
 from mooring.framework.handle import Handle
 from mooring.framework.hook import (
@@ -42,7 +48,7 @@ from mooring.framework.hook import (
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.scope import Scope
-from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
+from mooring.framework.verdict import Verdict, Verdicts, fail, reject
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
@@ -61,6 +67,7 @@ from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.cluster import Cluster
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
 _NO_STATE: Final = fail("not found")
@@ -106,7 +113,9 @@ class DynamicResources(
     PreBind,
     Requeues,
     Sign,
-    NormalizesByExtremes,
+    QuickFilter,
+    QuickScore,
+    AlikeBy,
     RecordNotes,
     IdleAfterSkip,
 ):
@@ -126,6 +135,7 @@ class DynamicResources(
     )
     filter_scope = Scope.NODES
     score_scope = Scope.NODES
+    alike_by = (DeviceClass,)
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
@@ -282,14 +292,34 @@ class DynamicResources(
             RequeueHint(ResourceSlice, either),
         )
 
+    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
+        """The nodes where the claims have devices, or can get them; none if that is unusual."""
+        answer = self.pre_filter(cycle)
+        if answer is SKIP:
+            cycle.skipped.add(self.name)
+            return possible
+        state: PodDevices | None = cycle.data[self.name]
+        answers = state.answer_all(cycle.cluster.columns) if state is not None else None
+        return possible & answers.accepted if answers is not None else np.zeros_like(possible)
+
+    def accepted_alike(self, cycle: Cycle) -> QuickMask | None:
+        """Pods without claims and extended resources from devices fit everywhere."""
+        return self.accepted if _needs_devices(cycle.pod, cycle.cluster) else None
+
+    def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
+        """Scores where a request can be met in several ways."""
+        state: PodDevices | None = cycle.data.get(self.name)
+        if state is None or not state.prioritized:
+            return None
+        return self.normalize(cycle, nodes, state.scores(nodes)) * weight
+
+    def quick_scores_alike(self, cycle: Cycle) -> QuickScores | None:
+        """The same for pods with claims; others get none."""
+        return self.quick_scores if _needs_devices(cycle.pod, cycle.cluster) else None
+
     def sign(self, pod: Pod) -> frozenset[tuple[str, str]] | None:
         """Nothing for pods without devices; what is left for others changes with every pod."""
-        if pod.spec.resource_claims:
-            return None
-        tracker = tracker_of(self._handle.cluster)
-        if tracker.extended_resources.requested_by(pod, tracker.catalog):
-            return None
-        return frozenset()
+        return None if _needs_devices(pod, self._handle.cluster) else frozenset()
 
     def record_notes(
         self, cycle: Cycle, filtering: Filtering, post_filter: Verdict | None
@@ -346,3 +376,10 @@ class DynamicResources(
     def _time(self) -> str:
         now = datetime.fromtimestamp(self._handle.now_ns() / 10**9, UTC)
         return f"{now:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _needs_devices(pod: Pod, cluster: Cluster) -> bool:
+    """Whether a pod has claims, or asks for extended resources that devices may provide."""
+    if pod.spec.resource_claims:
+        return True
+    return bool(tracker_of(cluster).extended_resources.requested_by(pod, cluster.catalog))

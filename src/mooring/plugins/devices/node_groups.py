@@ -97,9 +97,7 @@ class NodeGroups:
         if devices is not None:
             devices.begin()
             return devices
-        devices = NodeDevices(
-            self.nodes[group], self._pools[group], self._selectors, self._state
-        )
+        devices = NodeDevices(self.nodes[group], self._pools[group], self._selectors, self._state)
         if size >= _MANY_SLICES:
             self._large.put(group, devices, size)
         return devices

@@ -305,9 +305,7 @@ class PodDevices:
             kinds[impossible] = -1
         for kind in np.unique(kinds).tolist():
             if kind >= 0:
-                resources = frozenset(
-                    name for place, name in enumerate(names) if kind >> place & 1
-                )
+                resources = frozenset(name for place, name in enumerate(names) if kind >> place & 1)
                 mask = kinds == kind
                 found.append((resources, None if mask.all() else mask))
         return found

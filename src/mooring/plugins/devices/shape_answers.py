@@ -114,7 +114,7 @@ class ShapeAnswers:
         return allocation_results(self._claims, found, node, new_share_id) if found else []
 
     def _groups_of(self, pools: Iterable[PoolID], known: int) -> list[int]:
-        """The groups that have to be looked at because something of pools was given or came back."""
+        """The groups whose answer may be another because of what happened in pools."""
         of_pool, relevant = self._shared.groups.of_pool, self._relevant
         found: set[int] = set()
         for pool in dict.fromkeys(pools):
