@@ -11,7 +11,17 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import command
-from benchmarks.core import by_plugin, confirming, growth, pauses, plot, sizes, speed, waking
+from benchmarks.core import (
+    by_plugin,
+    confirming,
+    devices,
+    growth,
+    pauses,
+    plot,
+    sizes,
+    speed,
+    waking,
+)
 from benchmarks.core.bench import Bench
 from benchmarks.core.collection import collecting_as_moor_run
 from benchmarks.core.findings import Findings
@@ -32,7 +42,7 @@ _QUICK_EFFORT = Effort(seconds=0.1, rounds=3)
 _LEAST_NODES = 20
 #: What is measured of each workload, and once.
 _OF_WORKLOADS = ("speed", "plugins", "growth", "sizes", "confirming")
-PARTS = (*_OF_WORKLOADS, "waking", "pauses")
+PARTS = (*_OF_WORKLOADS, "devices", "waking", "pauses")
 #: Confirming is the same work for most pods, so these will do.
 _CONFIRMED = ("plain", "anti-affinity", "spread", "deployment")
 
@@ -127,12 +137,22 @@ class Run:
 
     def measure_once(self) -> None:
         """Measure what is the same for all workloads."""
+        if "devices" in self._chosen:
+            self._measure_devices()
         if "waking" in self._chosen:
             self._say("unschedulable pods, woken at once")
             self.found.waking.append(waking.measure(self._nodes[-1]))
         if "pauses" in self._chosen:
             self._say("garbage collection on a full cluster")
             self.found.pauses.append(pauses.measure(self._nodes[-1]))
+
+    def _measure_devices(self) -> None:
+        quick = self._effort is _QUICK_EFFORT
+        for workload in devices.DEVICE_WORKLOADS.values():
+            for count in devices.QUICK_NODES if quick else devices.NODES:
+                self._say(f"{workload.title}: {count:,} nodes")
+                with collecting_as_moor_run():
+                    self.found.devices.append(devices.measure(workload, count, self._effort))
 
 
 def _earlier(file: Path) -> Report | None:

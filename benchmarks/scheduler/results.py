@@ -6,10 +6,12 @@ import msgspec
 
 from benchmarks.environment import Environment
 from benchmarks.reporting import Goal
+from benchmarks.scheduler.claim_workloads import CLAIM_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
 from benchmarks.scheduler.footprint import Footprint
 from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.run import Run
+from benchmarks.scheduler.ways import STEADY
 
 
 class Result(msgspec.Struct):
@@ -40,6 +42,11 @@ class Result(msgspec.Struct):
         mooring, other = self.run(MOORING), self.run(KUBE_SCHEDULER)
         if mooring is not None and other is not None:
             self.ratio = mooring.pods_per_second / other.pods_per_second
+
+    @property
+    def claims(self) -> bool:
+        """Whether its pods need devices."""
+        return self.workload in CLAIM_WORKLOADS
 
     @property
     def key(self) -> tuple[str, int, str]:
@@ -79,6 +86,13 @@ class Found(msgspec.Struct):
         """What the API server can do on the cluster of a workload."""
         of = (limit for limit in self.limits if (limit.workload, limit.nodes) == (workload, nodes))
         return next(of, None)
+
+    def most(self, result: Result) -> float | None:
+        """How many pods a second a loop binds that makes the same writes, and decides nothing."""
+        limit = self.limit(result.workload, result.nodes)
+        if limit is None:
+            return None
+        return limit.steady_per_second if result.way == STEADY else limit.binds_per_second
 
     def ways(self) -> list[str]:
         """The ways that were measured."""

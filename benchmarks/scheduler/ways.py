@@ -4,6 +4,9 @@
 CREATE = "create"
 #: All of them wait before the scheduler starts.
 DRAIN = "drain"
+#: So few at a time, each removed with its claim and replaced as soon as it is bound.
+STEADY = "steady"
+STEADY_PODS = 10
 #: So many a second.
 RATES = (50, 100, 200)
 

@@ -54,8 +54,8 @@ WORLDS = 30
 SIGNED: list[type[Any]] = [plugin for plugin in IN_TREE if issubclass(plugin, hook.Sign)]
 #: Plugins that sign nothing, or cannot say.
 SAY_NOTHING = {
-    "DynamicResources", "NodeResourcesAllocatable", "NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions",
-    "VolumeZone",
+    "DynamicResources", "NodeResourcesAllocatable", "NodeVolumeLimits", "VolumeBinding",
+    "VolumeRestrictions", "VolumeZone",
 }  # fmt: skip
 #: The default plugins, some with arguments that make a difference to signatures and scopes.
 PLUGINS: list[tuple[type[Any], Json]] = [

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.arrays import Rows
+from mooring.framework.arrays import Mask, Rows
 from mooring.model.node import Node
 from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
 from mooring.plugins.devices.node_devices import NodeDevices
@@ -42,6 +42,7 @@ class NodeGroups:
     Attributes:
         of_row: (n,) the number of each node's group.
         nodes: for each group, a node that is in it, or was.
+        in_use: (n_groups,) which groups have a node now.
         of_pool: the groups that see a pool.
         epoch: another number when the groups are numbered anew.
         seen: another pair of numbers when nodes changed.
@@ -61,6 +62,7 @@ class NodeGroups:
 
     def _start(self) -> None:
         self.of_row: Rows = np.zeros(0, np.intp)
+        self.in_use: Mask = np.zeros(0, np.bool_)
         self.nodes: list[Node] = []
         self.of_pool: dict[PoolID, list[int]] = defaultdict(list)
         self._pools: list[tuple[Pool, ...]] = []
@@ -88,6 +90,7 @@ class NodeGroups:
             unchanged = row < len(known) and known[row] is node
             of_row[row] = self.of_row[row] if unchanged else self._number(node)
         self.of_row, self._known = of_row, nodes.copy()
+        self.in_use = np.bincount(of_row, minlength=len(self.nodes)) > 0
         self.seen, self._inventory_seen = seen, version
 
     def devices(self, group: int) -> NodeDevices:

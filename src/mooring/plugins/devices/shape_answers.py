@@ -73,6 +73,8 @@ class ShapeAnswers:
         self.table: list[Verdict] = [ACCEPT, NOT_ENOUGH]
         self._found: list[FoundDevices | None] = []
         self._relevant: dict[PoolID, bool] = {}
+        # Groups without nodes stay among them.
+        self._unanswered: set[int] = set()
         self._broken_at: tuple[int, ...] | None = None
         self._epoch = self._shared.groups.epoch
         self._version = self._shared.inventory.version
@@ -99,13 +101,19 @@ class ShapeAnswers:
             self.choice = np.concatenate([self.choice, np.zeros(size - known, np.int32)])
             self.scores = np.concatenate([self.scores, np.zeros(size - known, np.int64)])
             self._found += [None] * (size - known)
-        again = range(known) if pools is None else self._groups_of(pools, known)
+            self._unanswered.update(range(known, size))
+        if pools is None:
+            self._unanswered.update(range(known))
+        elif pools:
+            self._unanswered.update(self._groups_of(pools, known))
         self._version, self._seen = version, log.end
-        try:
-            for group in (*again, *range(known, size)):
-                self._answer(group, check_time(groups.nodes[group]))
-        except AllocationError:
-            self._broken_at = now
+        if self._unanswered:
+            try:
+                for group in [one for one in self._unanswered if groups.in_use[one]]:
+                    self._answer(group, check_time(groups.nodes[group]))
+                    self._unanswered.discard(group)
+            except AllocationError:
+                self._broken_at = now
         return self._broken_at is None
 
     def results(self, group: int, node: str, new_share_id: NewShareID) -> list[AllocationResult]:
