@@ -46,12 +46,13 @@ class DeviceWorkload(NamedTuple):
     reached: bool = False
 
 
-_EXACTLY = {"name": _CLAIM, "exactly": {"deviceClassName": _DRIVER}}
+_ONE = {"allocationMode": "ExactCount", "count": 1}
+_EXACTLY = {"name": _CLAIM, "exactly": {"deviceClassName": _DRIVER, **_ONE}}
 _EITHER = {
     "name": _CLAIM,
     "firstAvailable": [
-        {"name": "none", "deviceClassName": "none.example.com"},
-        {"name": "any", "deviceClassName": _DRIVER},
+        {"name": "none", "deviceClassName": "none.example.com", **_ONE},
+        {"name": "any", "deviceClassName": _DRIVER, **_ONE},
     ],
 }
 _ALL = (

@@ -211,9 +211,8 @@ class Bench:
                 pods = plane.list_objects("Pod")
                 broken = broken_rules(task, pods)
                 if task.workload.claims is not None:
-                    broken += broken_claims(
-                        pods, plane.list_objects("ResourceClaim", api_version=_RESOURCE_API)
-                    )
+                    claims = plane.list_objects("ResourceClaim", api_version=_RESOURCE_API)
+                    broken += broken_claims(pods, claims)
                 if broken:
                     raise BenchError(f"it breaks rules: {'; '.join(broken)}.")
                 run.quality = quality(task, pods)

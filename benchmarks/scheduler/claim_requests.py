@@ -73,6 +73,12 @@ def tell_pod(namespace: str, pod: str, claim_name: str) -> Request:
     return patch(path, pod, {"status": status})
 
 
+def nominate(namespace: str, pod: str, node: str) -> Request:
+    """The request of a scheduler that tells a pod its node when writes come before the binding."""
+    path = f"/api/v1/namespaces/{namespace}/pods/{pod}/status"
+    return patch(path, pod, {"status": {"nominatedNodeName": node}})
+
+
 def tell_pod_extended(namespace: str, pod: str, claim_name: str, resource: str) -> Request:
     """The request of a scheduler that tells a pod which claim is for its extended resources."""
     mapping = {

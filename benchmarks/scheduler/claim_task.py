@@ -87,7 +87,7 @@ class ClaimTask(Task):
             name, node = self._name(number), kinds.node_name(number % self.nodes)
             yield BarePod(
                 self._chain(number),
-                (*self._scheduler_writes(number), bind_pod(namespace, name, node)),
+                (*self._scheduler_writes(number, node), bind_pod(namespace, name, node)),
                 create_event(namespace, name, node),
                 self.remove_chain(number) if self.workload.steady else (),
             )
@@ -212,12 +212,16 @@ class ClaimTask(Task):
         results = [{**one, "request": "container-0-request-0"} for one in allocation.results]
         return allocation._replace(results=results)
 
-    def _scheduler_writes(self, number: int) -> Chain:
-        """What a scheduler writes about claims before it binds a pod."""
+    def _scheduler_writes(self, number: int, node: str) -> Chain:
+        """What a scheduler writes before it binds a pod."""
+        if self._claims.own_resources:
+            return ()
+        nominated = claim_requests.nominate(self.workload.namespaces[1], self._name(number), node)
+        return (nominated, *self._claim_writes(number))
+
+    def _claim_writes(self, number: int) -> Chain:
         claims, namespace = self._claims, self.workload.namespaces[1]
         pod = self._name(number)
-        if claims.own_resources:
-            return ()
         shared = claims.pods_per_claim
         if shared:
             claim_number, place = divmod(number, shared)

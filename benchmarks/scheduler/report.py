@@ -130,6 +130,10 @@ def _created(found: Found, results: list[Result]) -> Part:
     return f"Pods created and bound, {_BOTH}", columns, rows
 
 
+def _place(result: Result) -> tuple[int, int]:
+    return list(CLAIM_WORKLOADS).index(result.workload), result.nodes
+
+
 def _claims(found: Found, results: list[Result]) -> Part:
     columns = (
         "workload", "nodes", "pods", "way", "in scheduler_perf", "kube-scheduler, pods/s",
@@ -147,9 +151,7 @@ def _claims(found: Found, results: list[Result]) -> Part:
             _both(result, lambda run: f"{run.cpu.per_pod:.2f}"),
             _both(result, lambda run: f"{run.peak_memory_mb:.0f}"),
         )
-        for result in sorted(
-            results, key=lambda one: (list(CLAIM_WORKLOADS).index(one.workload), one.nodes)
-        )
+        for result in sorted(results, key=_place)
     ]
     return f"Pods with claims for devices, {_BOTH}", columns, rows
 
