@@ -45,16 +45,17 @@ def dress(axes: Axes, title: str, values: str, *, log: bool = True) -> None:
 
 
 def write_above(axes: Axes, place: float, value: float, text: str, color: str) -> None:
-    """Write a text above a bar."""
+    """Write a text above a bar; lines that cross it are hidden behind it."""
     axes.annotate(
         text,
         (place, value),
-        xytext=(0, 3),
+        xytext=(0, 4),
         textcoords="offset points",
         ha="center",
         color=color,
         fontweight="bold",
         fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0, "alpha": 0.85},
     )
 
 

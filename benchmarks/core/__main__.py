@@ -18,6 +18,7 @@ from benchmarks.core import (
     growth,
     pauses,
     plot,
+    pythons,
     sizes,
     speed,
     waking,
@@ -42,7 +43,7 @@ _QUICK_EFFORT = Effort(seconds=0.1, rounds=3)
 _LEAST_NODES = 20
 #: What is measured of each workload, and once.
 _OF_WORKLOADS = ("speed", "plugins", "growth", "sizes", "confirming")
-PARTS = (*_OF_WORKLOADS, "devices", "waking", "pauses")
+PARTS = (*_OF_WORKLOADS, "devices", "waking", "pauses", "pythons")
 #: Confirming is the same work for most pods, so these will do.
 _CONFIRMED = ("plain", "anti-affinity", "spread", "deployment")
 
@@ -76,9 +77,16 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--part",
         choices=PARTS,
         nargs="+",
-        default=list(PARTS),
         metavar="NAME",
         help=f"some of the parts: {', '.join(PARTS)} (default: all)",
+    )
+    parser.add_argument(
+        "--python",
+        nargs="+",
+        default=[],
+        metavar="PROGRAM",
+        help="interpreters that part pythons compares with this one, at the largest number of "
+        "nodes (default: that part is left out)",
     )
     parser.add_argument(
         "--add",
@@ -86,6 +94,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="keep the parts that an earlier run wrote and this has not",
     )
     options = parser.parse_args(arguments)
+    if "pythons" in (options.part or ()) and not options.python:
+        parser.error("--part pythons needs --python")
+    options.part = options.part or list(PARTS)
     options.nodes = sorted(set(options.nodes or (_QUICK_NODES if options.quick else _NODES)))
     if options.check and GOAL_NODES not in options.nodes:
         parser.error(f"--check needs {GOAL_NODES} among the nodes, the goals are about that many")
@@ -171,6 +182,10 @@ def _run(options: argparse.Namespace) -> int:
         for name in dict.fromkeys(options.workload):
             run.measure(WORKLOADS[name])
     run.measure_once()
+    if options.python and "pythons" in options.part:
+        of = ["--workload", *options.workload, "--nodes", str(options.nodes[-1])]
+        of += ["--quick"] if options.quick else []
+        run.found.pythons = pythons.measure(options.python, of, say)
     other_load = quiet.other_load()
     if earlier is not None:
         run.found.add(earlier)

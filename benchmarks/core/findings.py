@@ -6,6 +6,7 @@ from benchmarks.core.by_plugin import Costs
 from benchmarks.core.confirming import Confirming
 from benchmarks.core.growth import Growth
 from benchmarks.core.pauses import Pauses
+from benchmarks.core.pythons import OfPython
 from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
 from benchmarks.core.waking import Waking
@@ -23,6 +24,7 @@ class Findings(msgspec.Struct):
         devices: the CPU time of decisions about pods that need devices.
         waking: what waking many pods costs, at the largest number of nodes.
         pauses: of the garbage collector, at the largest number of nodes.
+        pythons: the CPU time of decisions with several interpreters.
     """
 
     speed: list[Speed] = []
@@ -33,6 +35,7 @@ class Findings(msgspec.Struct):
     devices: list[Speed] = []
     waking: list[Waking] = []
     pauses: list[Pauses] = []
+    pythons: list[OfPython] = []
 
     def largest(self) -> list[Costs]:
         """The parts of a decision's time at the largest number of nodes, by workload."""

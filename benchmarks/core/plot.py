@@ -90,7 +90,7 @@ def _draw_speed(axes: Axes, speeds: list[Speed]) -> None:
         axes.bar(place, speed.pods_per_second, width=width * 0.94, color=color, label=label)
         least = LEAST_PODS_PER_SECOND.get(speed.workload)
         if speed.nodes == counts[-1]:
-            text = f"{speed.pods_per_second:,.0f}"
+            text = f"{speed.pods_per_second / 1000:.0f}k"
             write_above(axes, place, speed.pods_per_second, text, MOORING)
         if speed.nodes == GOAL_NODES and least is not None:
             axes.hlines(least, place - width / 2, place + width / 2, color=ACCENT, linewidth=2)

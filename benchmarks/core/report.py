@@ -10,6 +10,7 @@ from benchmarks.core.devices import DEVICE_WORKLOADS, DeviceWorkload
 from benchmarks.core.findings import Findings
 from benchmarks.core.growth import Growth
 from benchmarks.core.pauses import Pauses
+from benchmarks.core.pythons import OfPython
 from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
 from benchmarks.core.waking import Waking
@@ -69,6 +70,7 @@ def tables(found: Findings) -> dict[str, Part]:
         "confirming": _confirming(found.confirming) if found.confirming else None,
         "waking": _waking(found.waking) if found.waking else None,
         "pauses": _pauses(found.pauses) if found.pauses else None,
+        "pythons": _pythons(found.pythons) if found.pythons else None,
         "plugins": _plugins(found.largest()) if found.by_plugin else None,
     }
     return {name: part for name, part in made.items() if part is not None}
@@ -183,3 +185,14 @@ def _pauses(found: list[Pauses]) -> Part:
         for one in found
     ]
     return "Garbage collection on a full cluster", columns, rows
+
+
+def _pythons(found: list[OfPython]) -> Part:
+    versions = list(dict.fromkeys(one.python for one in found))
+    costs = {(one.workload, one.nodes, one.python): one.microseconds for one in found}
+    rows: list[tuple[str, ...]] = []
+    for workload, nodes in dict.fromkeys((one.workload, one.nodes) for one in found):
+        cells = (f"{costs[workload, nodes, version]:.1f}" for version in versions)
+        rows.append((WORKLOADS[workload].title, f"{nodes:,}", *cells))
+    columns = ("workload", "nodes", *(f"Python {version}" for version in versions))
+    return "A decision with several versions of Python, µs", columns, rows

@@ -72,7 +72,7 @@ def places(results: Results) -> dict[str, str]:
 
 
 _LIVE = ("drain", "create", "claims", "rates", "others", "quality", "memory", "limits")
-_DECISIONS = ("speed", "devices", "sizes", "growth", "confirming", "waking", "pauses")
+_DECISIONS = ("speed", "devices", "sizes", "growth", "confirming", "waking", "pauses", "pythons")
 
 
 def _shown(part: Part | None) -> str:

@@ -146,7 +146,8 @@ class Bench:
             task = task_of(ALL_WORKLOADS[name], nodes, quick=self._quick)
             self._say(f"{name}, {nodes:,} nodes: preparing")
             with cluster.prepared(task) as prepared:
-                self._limit(prepared)
+                if any(step.compared_with_limit for step in steps):
+                    self._limit(prepared)
                 for step in steps:
                     self._measure(prepared, step)
 
@@ -186,11 +187,13 @@ class Bench:
         task = prepared.task
         title = f"{task.workload.name}, {task.nodes:,} nodes, {step.way}, {step.scheduler}"
         self._say(title)
+        quiet = Quiet()
         try:
             run = self._run(prepared, step)
         except (BenchError, MooringError) as error:
             self._failed(title, error)
             return
+        run.other_load = quiet.other_load()
         size, key = task.size, (task.workload.name, task.nodes, step.way)
         pods = measuring.pods_of(step.way, size.pods)
         same = pods == size.pods and task.workload.official
@@ -238,24 +241,21 @@ def _run(options: argparse.Namespace) -> int:
     command.make_folder(out)
     find_binaries()  # before minutes of work, not after
     earlier = _earlier(out / "scheduler.json") if options.add else None
-    quiet = Quiet()
     bench = Bench(out, say, quick=options.quick)
     bench.measure(plan(options.part, options.workload, options.nodes, options.scheduler))
     if MEMORY in options.part:
         replicas = [name for name in BOTH if not options.scheduler or name in options.scheduler]
         bench.measure_memory(max(options.nodes, default=LARGE), replicas)
     failed = bool(bench.found.failures)
-    other_load = quiet.other_load()
     if earlier is not None:
         bench.found.add(earlier)
-        other_load = max(other_load, earlier.other_load)
     found = rounded(bench.found)
     report = Report(
         **msgspec.structs.asdict(found),
         environment=environment(),
         gomaxprocs=int(os.environ.get("GOMAXPROCS", os.cpu_count() or 1)),
         quick=options.quick,
-        other_load=other_load,
+        other_load=found.most_other_load(),
         goals=goals(found),
     )
     print_report(report, command.output())

@@ -94,6 +94,10 @@ class Found(msgspec.Struct):
             return None
         return limit.steady_per_second if result.way == STEADY else limit.binds_per_second
 
+    def most_other_load(self) -> float:
+        """The largest share of the machine that other programs used during a run."""
+        return max((run.other_load for one in self.results for run in one.runs), default=0.0)
+
     def ways(self) -> list[str]:
         """The ways that were measured."""
         return list(dict.fromkeys(result.way for result in self.results))
@@ -129,7 +133,7 @@ class Report(Found, kw_only=True):
     Attributes:
         gomaxprocs: how many threads of kube-scheduler work at once.
         quick: whether it was a short run.
-        other_load: the share of the machine's CPU time that other programs used meanwhile.
+        other_load: the largest share of the machine that other programs used during a run.
     """
 
     environment: Environment

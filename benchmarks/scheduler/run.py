@@ -70,6 +70,7 @@ class Run(msgspec.Struct):
         first_seconds: from the start of the process until the first pod was seen bound; None
             unless all waited.
         quality: where the pods are.
+        other_load: the share of the machine's CPU time that other programs used meanwhile.
     """
 
     scheduler: str
@@ -83,6 +84,7 @@ class Run(msgspec.Struct):
     latency: Latency | None = None
     first_seconds: float | None = None
     quality: Quality | None = None
+    other_load: float = 0.0
 
 
 def throughput(bound: Collection[float]) -> Throughput:

@@ -54,7 +54,7 @@ def test_the_table_in_the_readme_was_measured() -> None:
         (ROOT / "README.md").read_text(),
         re.MULTILINE,
     )
-    assert len(table) == 7
+    assert len(table) == 9
     assert set(table) == expected_rows(results)
 
 

@@ -4,11 +4,21 @@ import gc
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from benchmarks import pages
 from benchmarks.command import BenchError
 from benchmarks.core import __main__ as command_line
-from benchmarks.core import by_plugin, confirming, growth, pauses, sizes, speed, waking
+from benchmarks.core import (
+    by_plugin,
+    confirming,
+    growth,
+    pauses,
+    sizes,
+    speed,
+    waking,
+)
 from benchmarks.core.bench import Bench
 from benchmarks.core.by_plugin import FRAMEWORK, Costs
 from benchmarks.core.confirming import Confirming
@@ -16,11 +26,12 @@ from benchmarks.core.findings import Findings
 from benchmarks.core.goals import goals
 from benchmarks.core.growth import Growth
 from benchmarks.core.pauses import Pauses
-from benchmarks.core.report import part_names
+from benchmarks.core.report import part_names, tables
 from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Effort, Speed
 from benchmarks.core.waking import Waking
 from benchmarks.core.workloads import WORKLOADS
+from benchmarks.environment import environment
 
 SHORT = Effort(seconds=0.0, rounds=2)
 
@@ -254,7 +265,7 @@ def test_a_run_prints_tables_and_writes_its_files(
     assert (tmp_path / "core.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("part", command_line.PARTS)
+@pytest.mark.parametrize("part", [one for one in command_line.PARTS if one != "pythons"])
 def test_a_part_alone_is_measured_and_drawn(part: str, tmp_path: Path) -> None:
     page = tmp_path / "core.md"
     page.write_text("# Page\n\n<!-- tables -->\n<!-- end -->\n")
@@ -293,6 +304,50 @@ def test_a_goal_that_is_missed_fails_only_a_check(
     assert command_line.main(arguments) == code
 
 
+def test_other_interpreters_make_the_same_decisions_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = iter([30.0, 20.0, 33.0, 21.0, 90.0, 22.0])
+    ran: list[list[str]] = []
+
+    def measured(command: list[str], **_: object) -> None:
+        ran.append(command)
+        cost = next(costs)
+        report = {
+            "environment": {**msgspec.to_builtins(environment()), "python": command[0]},
+            "speed": [
+                msgspec.to_builtins(Speed("plain", 20, 8, 300, cost, cost, cost, 1e6 / cost))
+            ],
+        }
+        (Path(command[-1]) / "core.json").write_text(json.dumps(report))
+
+    monkeypatch.setattr("benchmarks.core.pythons.subprocess.run", measured)
+    monkeypatch.setattr("benchmarks.core.pythons.sys.executable", "3.11")
+    assert run("--part", "pythons", "--python", "3.13", "--out", str(tmp_path)) == 0
+    assert [command[0] for command in ran] == ["3.11", "3.13"] * 3
+    assert ran[0][1:9] == [
+        "-m", "benchmarks.core", "--part", "speed", "--workload", "plain", "--nodes", "20",
+    ]  # fmt: skip
+    report = json.loads((tmp_path / "core.json").read_text())
+    assert [(one["python"], one["microseconds"]) for one in report["pythons"]] == [
+        ("3.11", 33.0), ("3.13", 21.0),
+    ]  # fmt: skip
+    assert "| plain pods | 20 | 33.0 | 21.0 |" in pages.table(
+        tables(msgspec.convert(report, Findings, strict=False))["pythons"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [("/no/such/python", "cannot be run: No such file"), ("false", "cannot run the benchmark")],
+)
+def test_an_interpreter_that_cannot_run_it_is_named(
+    program: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--part", "pythons", "--python", program, "--out", str(tmp_path)) == 2
+    assert f"--python: {program} {why}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -301,6 +356,7 @@ def test_a_goal_that_is_missed_fails_only_a_check(
         ["--nodes", "many"],
         ["--workload", "nothing"],
         ["--part", "none"],
+        ["--part", "pythons"],
     ],
     ids=" ".join,
 )

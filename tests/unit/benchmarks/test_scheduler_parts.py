@@ -263,6 +263,30 @@ def test_parts_can_be_run_one_after_the_other(fake: Fake, tmp_path: Path) -> Non
     assert len(report["footprints"]) == 2
 
 
+def test_what_is_compared_with_the_api_server_stays_in_one_run(fake: Fake, tmp_path: Path) -> None:
+    common = ["--workload", "Basic", "--nodes", "5000", "--out", str(tmp_path), "--add"]
+    assert command_line.main([*common, "--part", "policy", "rates", "sampling", "limited"]) == 0
+    report = json.loads((tmp_path / "scheduler.json").read_text())
+    assert report["limits"] == []
+    assert command_line.main([*common, "--part", "drain", "--scheduler", MOORING]) == 0
+    report = json.loads((tmp_path / "scheduler.json").read_text())
+    assert [one["workload"] for one in report["limits"]] == ["SchedulingBasic"]
+
+
+def test_a_run_that_is_repeated_takes_its_noise_with_it(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = iter([0.3, 0.02, 0.01])
+    monkeypatch.setattr("benchmarks.environment.Quiet.other_load", lambda _: next(loads))
+    common = ["--workload", "Basic", "--nodes", "500", "--out", str(tmp_path), "--add"]
+    common += ["--part", "drain", "--scheduler"]
+    found = []
+    for name in (MOORING, KUBE_SCHEDULER, MOORING):
+        assert command_line.main([*common, name]) == 0
+        found.append(json.loads((tmp_path / "scheduler.json").read_text())["other_load"])
+    assert found == [0.3, 0.3, 0.02]
+
+
 def test_what_cannot_be_added_to_says_so(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
