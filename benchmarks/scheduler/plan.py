@@ -71,7 +71,7 @@ class Step(NamedTuple):
     @property
     def compared_with_limit(self) -> bool:
         """Whether a table compares it with what the API server can do alone."""
-        return self.way in (DRAIN, CREATE) and self.scheduler in BOTH
+        return self.way in (DRAIN, CREATE, STEADY) and self.scheduler in BOTH
 
 
 #: The runs to do on one prepared cluster, by workload and number of nodes.
