@@ -97,6 +97,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if "pythons" in (options.part or ()) and not options.python:
         parser.error("--part pythons needs --python")
     options.part = options.part or list(PARTS)
+    of_devices = devices.QUICK_NODES if options.quick else devices.NODES
+    options.device_nodes = sorted(set(options.nodes or of_devices))
     options.nodes = sorted(set(options.nodes or (_QUICK_NODES if options.quick else _NODES)))
     if options.check and GOAL_NODES not in options.nodes:
         parser.error(f"--check needs {GOAL_NODES} among the nodes, the goals are about that many")
@@ -148,8 +150,6 @@ class Run:
 
     def measure_once(self) -> None:
         """Measure what is the same for all workloads."""
-        if "devices" in self._chosen:
-            self._measure_devices()
         if "waking" in self._chosen:
             self._say("unschedulable pods, woken at once")
             self.found.waking.append(waking.measure(self._nodes[-1]))
@@ -157,10 +157,12 @@ class Run:
             self._say("garbage collection on a full cluster")
             self.found.pauses.append(pauses.measure(self._nodes[-1]))
 
-    def _measure_devices(self) -> None:
-        quick = self._effort is _QUICK_EFFORT
+    def measure_devices(self, nodes: Sequence[int]) -> None:
+        """Measure pods that need devices, at these numbers of nodes."""
+        if "devices" not in self._chosen:
+            return
         for workload in devices.DEVICE_WORKLOADS.values():
-            for count in devices.QUICK_NODES if quick else devices.NODES:
+            for count in nodes:
                 self._say(f"{workload.title}: {count:,} nodes")
                 with collecting_as_moor_run():
                     self.found.devices.append(devices.measure(workload, count, self._effort))
@@ -181,6 +183,7 @@ def _run(options: argparse.Namespace) -> int:
     if set(options.part) & set(_OF_WORKLOADS):
         for name in dict.fromkeys(options.workload):
             run.measure(WORKLOADS[name])
+    run.measure_devices(options.device_nodes)
     run.measure_once()
     if options.python and "pythons" in options.part:
         of = ["--workload", *options.workload, "--nodes", str(options.nodes[-1])]

@@ -17,7 +17,7 @@ from benchmarks.scheduler.clients import (
     create_event,
     create_pod,
 )
-from benchmarks.scheduler.devices import CLAIM, LABEL, Allocation
+from benchmarks.scheduler.devices import CLAIM, FINALIZER, LABEL, Allocation
 from benchmarks.scheduler.kinds import Object
 from benchmarks.scheduler.task import BarePod, Task
 from benchmarks.scheduler.workloads import Workload
@@ -113,6 +113,10 @@ class ClaimTask(Task):
     def _name(self, number: int) -> str:
         return self.workload.pods.name(number)
 
+    def _user(self, number: int) -> tuple[str, str]:
+        """The name and a unique id of a pod that no scheduler looks at."""
+        return self._name(number), f"{_NOBODY[:-6]}{number:06d}"
+
     def _pod(self, number: int, *, init: bool = False, node: str = "") -> Object:
         claims = self._claims
         pod = self.workload.pods.manifest(number, self.workload.namespaces[not init], node)
@@ -180,7 +184,7 @@ class ClaimTask(Task):
                 return ()
             _, manifest = self._shared_claim(claim_number, init=True)
             name = manifest["metadata"]["name"]
-            users = [(self._name(number + one), _NOBODY[:-1] + str(one)) for one in range(shared)]
+            users = [self._user(number + one) for one in range(shared)]
             return (
                 claim_requests.create(_protected(manifest)),
                 claim_requests.allocate(namespace, name, self._allocation(claim_number), users),
@@ -226,7 +230,7 @@ class ClaimTask(Task):
         if shared:
             claim_number, place = divmod(number, shared)
             name = f"test-claim-{claim_number}"
-            users = [(self._name(number - place + one), _NOBODY) for one in range(place + 1)]
+            users = [self._user(number - place + one) for one in range(place + 1)]
             allocation = self._allocation(claim_number)
             # Whichever of the pods comes first: nobody waits for another one here.
             reserved = claim_requests.allocate(namespace, name, allocation, users)
@@ -250,7 +254,7 @@ def _claim_name(pod: str) -> str:
 
 
 def _protected(manifest: Object) -> Object:
-    finalizers = {"finalizers": [claim_requests.FINALIZER]}
+    finalizers = {"finalizers": [FINALIZER]}
     return {**manifest, "metadata": {**manifest["metadata"], **finalizers}}
 
 

@@ -234,7 +234,8 @@ class ForgetsScores(NodeResourcesFit):
     """Signs what decides the filter only."""
 
     def sign(self, pod: Pod) -> Any:
-        return super().sign(pod)[0]
+        signature = super().sign(pod)
+        return None if signature is None else signature[0]
 
 
 class ForgetsContainers(ImageLocality):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from mooring.config.plugin_entry import describe_plugin
 from mooring.framework.cycle import Cycle
@@ -20,7 +21,7 @@ from mooring.framework.hook import SKIP
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict
 from mooring.model.devices.device_class import DeviceClass
-from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_claim import ResourceClaim, ResourceClaimStatus
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -135,9 +136,8 @@ class Story:
         for claim, result in zip(state.to_allocate, allocation.results, strict=True):
             stored = self.cluster.catalog.get(ResourceClaim, claim.key)
             if stored is not None:
-                status = {"allocation": result, "reserved_for": None}
-                changed = type(stored.status)(**status)
-                self.cluster.put(replaced(stored, status=changed))
+                changed = ResourceClaimStatus(allocation=result)
+                self.cluster.put(replace(stored, status=changed))
 
     def _new_pod(self) -> Pod:
         self._number += 1
@@ -183,7 +183,7 @@ class Story:
         if claims:
             claim = self.chance.choice(claims)
             if self.chance.random() < 0.5:
-                self.cluster.put(replaced(claim, status=type(claim.status)()))
+                self.cluster.put(replace(claim, status=ResourceClaimStatus()))
             else:
                 self.cluster.remove(claim)
 
@@ -243,7 +243,7 @@ class Story:
         chance, driver = self.chance, self.chance.choice(DRIVERS)
         number = chance.randrange(10)
         name = f"slice-{number}"
-        where = chance.choice(
+        where: Json = chance.choice(
             [
                 {"nodeName": chance.choice(self._nodes)},
                 {"nodeName": chance.choice(self._nodes)},
@@ -335,11 +335,6 @@ class Story:
 def rack(name: str) -> Json:
     term = {"matchExpressions": [{"key": "rack", "operator": "In", "values": [name]}]}
     return {"nodeSelectorTerms": [term]}
-
-
-def replaced(claim: ResourceClaim, **fields: Any) -> ResourceClaim:
-    parts = {name: getattr(claim, name) for name in claim.__struct_fields__}
-    return type(claim)(**{**parts, **fields})
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -142,7 +142,7 @@ def a_pod(node: str = "a") -> dict[str, Any]:
     return {"metadata": metadata, "spec": {"nodeName": node, "resourceClaims": [{}]}}
 
 
-HALF = {"shareID": "x", "consumedCapacity": {"memory": "40Gi"}}
+HALF: dict[str, Any] = {"shareID": "x", "consumedCapacity": {"memory": "40Gi"}}
 
 
 @pytest.mark.parametrize(

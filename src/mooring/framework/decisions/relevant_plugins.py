@@ -109,7 +109,8 @@ class RelevantPlugins:
 
 def _idle(filters: Sequence[AskedFilter]) -> frozenset[str]:
     """Those of some filters that have nothing to do later for pods that they skip."""
-    return frozenset(one.asker.name for one in filters if isinstance(one.plugin, IdleAfterSkip))
+    plugins: list[tuple[str, object]] = [(one.asker.name, one.plugin) for one in filters]
+    return frozenset(name for name, one in plugins if isinstance(one, IdleAfterSkip))
 
 
 def _filters(filters: Sequence[AskedFilter], cycle: Cycle) -> list[AskedFilter]:

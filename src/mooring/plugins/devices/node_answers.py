@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.framework.arrays import Amounts, Mask, Rows
-from mooring.framework.verdict import ACCEPT, Choice, Verdict
+from mooring.framework.arrays import Amounts, Choice, Mask, Rows
+from mooring.framework.verdict import ACCEPT, Verdict
 from mooring.model.devices.allocation import AllocationResult
 from mooring.plugins.devices.extended_requests import ExtendedRequests
 from mooring.plugins.devices.shape_answers import ShapeAnswers
