@@ -66,6 +66,7 @@ class ClaimTracker:
         self._in_flight = assume_cache.in_flight
         #: The claims that are to be created, with the unique ids of their pods.
         self._created: dict[str, str] = {}
+        self._pods_gone = -1
         #: The claims for extended resources, by the unique id of their pod.
         self._extended: dict[str, ResourceClaim] = {}
         for kind, key in self._in_flight:
@@ -74,12 +75,12 @@ class ClaimTracker:
 
     def refresh(self, cluster: Cluster) -> None:
         """Take over what changed in the cluster."""
-        for key, pod in list(self._created.items()):
-            if (ResourceClaim, key) not in self._in_flight:
-                del self._created[key]
-            elif cluster.pod_by_uid(pod) is None:
-                # The claim may have come and gone unseen.
-                self.unreserve(key)
+        if self._created and self._pods_gone != cluster.pods_gone:
+            self._pods_gone = cluster.pods_gone
+            for key, pod in list(self._created.items()):
+                if cluster.pod_by_uid(pod) is None:
+                    # The claim may have come and gone unseen.
+                    self.unreserve(key)
         version = self.catalog.version(ResourceSlice)
         if version != self._slices_version:
             self._slices_version = version
@@ -88,6 +89,7 @@ class ClaimTracker:
             self._index(old, new)
             if new is None or new.status.allocation is not None:
                 self._in_flight.pop((ResourceClaim, key), None)
+                self._created.pop(key, None)
             self._count(key)
 
     def find_class(self, name: str) -> DeviceClass | None:
@@ -117,6 +119,7 @@ class ClaimTracker:
 
     def unreserve(self, key: str) -> None:
         """No longer count an allocation that was not written; harmless if it was."""
+        self._created.pop(key, None)
         if self._in_flight.pop((ResourceClaim, key), None) is not None:
             self._count(key)
 

@@ -40,6 +40,11 @@ from mooring.state.lru_cache import LruCache
 NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
 #: A request that is met in the first way scores so much, and one less for each way down.
 _BEST: Final = 8
+#: What claims ask for, as it is written, and without the names of classes but with their specs.
+_Specs = tuple[bytes, ...]
+_ShapeKey = tuple[_Specs, tuple[bytes, ...]]
+
+_MOST_KEYS: Final = 4096
 #: So many shapes are kept, and so many answers of groups in all.
 _MOST_SHAPES, _MOST_ANSWERS = 256, 200_000
 
@@ -209,9 +214,8 @@ class KeptAnswers:
         self._catalog = catalog
         self._classes = -1
         self._slices = inventory.version
-        self._shapes: LruCache[tuple[bytes, ...], ShapeAnswers] = LruCache(
-            _MOST_SHAPES, _MOST_ANSWERS
-        )
+        self._keys: LruCache[_Specs, _ShapeKey] = LruCache(_MOST_KEYS)
+        self._shapes: LruCache[_ShapeKey, ShapeAnswers] = LruCache(_MOST_SHAPES, _MOST_ANSWERS)
 
     def of(
         self,
@@ -233,14 +237,41 @@ class KeptAnswers:
         classes = self._catalog.version(DeviceClass)
         if classes != self._classes:
             self._classes = classes
+            self._keys.clear()
             self._shapes.clear()
-        key = tuple(_ENCODER.encode(one.spec) for one in claims)
+        specs = tuple([_ENCODER.encode(one.spec) for one in claims])
+        key = self._keys.get(specs)
+        if key is None:
+            key = self._shape_key(claims)
+            self._keys.put(specs, key)
         shape = self._shapes.get(key)
         if shape is None:
             prepared = [prepare_claim(one, self._find_class) for one in claims]
             shape = ShapeAnswers(prepared, self)
             self._shapes.put(key, shape, len(columns))
         return shape if shape.catch_up(check_time) else None
+
+    def _shape_key(self, claims: Sequence[ResourceClaim]) -> "_ShapeKey":
+        """What claims ask for; what classes are called is left out, and only what they say counts.
+
+        Extended resources may have many classes of the same devices.
+        """
+        classes: dict[str, int] = {}
+        specs = []
+        for claim in claims:
+            spec = msgspec.to_builtins(claim.spec)
+            for request in spec["devices"].get("requests") or ():
+                exactly = request.get("exactly")
+                for way in [exactly] if exactly else request.get("firstAvailable") or ():
+                    name = way.get("deviceClassName") or ""
+                    way["deviceClassName"] = classes.setdefault(name, len(classes))
+            specs.append(_ENCODER.encode(spec))
+        of_classes = []
+        for name in classes:
+            known = self._find_class(name)
+            said = (known.spec.selectors, known.spec.config) if known is not None else name
+            of_classes.append(_ENCODER.encode(said))
+        return tuple(specs), tuple(of_classes)
 
     def _find_class(self, name: str) -> DeviceClass | None:
         return self._catalog.get(DeviceClass, name)
