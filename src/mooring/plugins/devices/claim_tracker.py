@@ -30,7 +30,7 @@ from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.selectors import DeviceSelectors
-from mooring.plugins.devices.shape_answers import KeptAnswers
+from mooring.plugins.devices.shape_answers import ClaimShapes
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.change_tracking import CatalogChanges
@@ -55,7 +55,7 @@ class ClaimTracker:
         self.selectors = DeviceSelectors(compile_device_selector)
         self.scoring_selectors = DeviceSelectors(compile_scoring_selector)
         self.state = AllocatedState()
-        self.kept = KeptAnswers(self.inventory, self.selectors, self.state, catalog)
+        self.kept = ClaimShapes(self.inventory, self.selectors, self.state, catalog)
         self.extended_resources = ExtendedResourceCache()
         self.catalog = catalog
         self._slices_version = -1

@@ -12,7 +12,8 @@ from mooring.framework.verdict import ERROR
 from mooring.model.devices.allocation import AllocationResult
 from mooring.plugins.devices.binding_conditions import has_binding_conditions
 from mooring.plugins.devices.claim_plans import no_mappings
-from mooring.plugins.devices.pod_devices import IN_MEMORY, PodDevices
+from mooring.plugins.devices.extended_requests import IN_MEMORY
+from mooring.plugins.devices.pod_devices import PodDevices
 
 
 def device_notes(state: PodDevices, nodes: Sequence[str]) -> dict[str, Any]:

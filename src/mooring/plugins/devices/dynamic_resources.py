@@ -64,8 +64,10 @@ from mooring.plugins.devices.claim_plans import (
 )
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
+from mooring.plugins.devices.extended_requests import in_memory_claim
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
-from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
+from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.search_limit import SearchLimit
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.cluster import Cluster
 

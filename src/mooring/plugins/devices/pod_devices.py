@@ -19,11 +19,9 @@ from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.resource_claim import (
     DeviceClaim,
-    DeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
-from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.allocator import Allocator
@@ -31,16 +29,18 @@ from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_plans import ClaimReservation
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.device_classes import is_device_resource
-from mooring.plugins.devices.extended_requests import ExtendedRequests, extended_requests
+from mooring.plugins.devices.extended_requests import (
+    IN_MEMORY,
+    ExtendedRequests,
+    extended_requests,
+    named_claim,
+)
 from mooring.plugins.devices.node_answers import NodeAnswers, NodesPart
 from mooring.plugins.devices.pod_claims import is_reserved_for
+from mooring.plugins.devices.search_limit import SearchLimit
 from mooring.plugins.devices.shape_answers import NOT_ENOUGH, score_of
 from mooring.state.columns import Columns
 
-#: The name of a claim that does not exist yet.
-IN_MEMORY: Final = "<extended-resources>"
-#: The most characters of a name that the API server generates.
-_MOST_CHARACTERS: Final = 63
 _NOT_HERE: Final = reject("resourceclaim not available on the node", unresolvable=True)
 _STALE: Final = reject("cannot schedule extended resource claim", unresolvable=True)
 _NO_RESOURCE: Final = reject("cannot fit resource", unresolvable=True)
@@ -56,51 +56,6 @@ class NodeAllocation(msgspec.Struct, frozen=True):
 
     results: Sequence[AllocationResult]
     extended: ExtendedRequests | None = None
-
-
-def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
-    """The claim for a pod's extended resources as it is created."""
-    # parity v1.36.4: apiserver/pkg/storage/names/generate.go
-    start = f"{pod.name}-extended-resources-"[: _MOST_CHARACTERS - len(suffix)]
-    return ResourceClaim(
-        metadata=ObjectMeta(name=start + suffix, namespace=pod.namespace),
-        spec=ResourceClaimSpec(devices=DeviceClaim(requests=list(requests) or None)),
-    )
-
-
-class SearchLimit:
-    """How long the search for devices on one node may take.
-
-    Args:
-        now_ns: the clock.
-        timeout_ns: how long; 0 for as long as it takes.
-    """
-
-    def __init__(self, now_ns: Callable[[], int], timeout_ns: int) -> None:
-        self._now_ns = now_ns
-        self._timeout_ns = timeout_ns
-        self._node = ""
-        self._end = 0
-
-    def start(self, node: str) -> None:
-        """The search on a node begins."""
-        self._node = node
-        self._end = self._now_ns() + self._timeout_ns
-
-    def begin(self, node: Node) -> Callable[[], None]:
-        """The same, and what is to be called now and then."""
-        self.start(node.name)
-        return self.check
-
-    def check(self) -> None:
-        """Raise an error if it takes too long."""
-        if self._timeout_ns and self._now_ns() > self._end:
-            raise AllocationError(f"node {self._node}: timed out trying to allocate devices")
-
-
-def in_memory_claim(pod: Pod) -> ResourceClaim:
-    """A claim for a pod's extended resources, which is created when a node was chosen."""
-    return ResourceClaim(metadata=ObjectMeta(name=IN_MEMORY, namespace=pod.namespace))
 
 
 class PodDevices:

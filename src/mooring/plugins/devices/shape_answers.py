@@ -1,6 +1,6 @@
 """What claims that ask for the same get on all nodes, kept while nothing changes there.
 
-Owns `ShapeAnswers` and `KeptAnswers`. Pods of one template have claims that ask for the same, so a
+Owns `ShapeAnswers` and `ClaimShapes`. Pods of one template have claims that ask for the same, so a
 search on a node answers for all of them:
 
     search ──> answer of each group of nodes ──a pool's devices are given or given back──> search
@@ -62,7 +62,7 @@ class ShapeAnswers:
         scores: (n_groups,) how good the ways are in which requests with several ways are met.
     """
 
-    def __init__(self, claims: Sequence[PreparedClaim], shared: "KeptAnswers") -> None:
+    def __init__(self, claims: Sequence[PreparedClaim], shared: "ClaimShapes") -> None:
         self._claims = claims
         self._shared = shared
         self._prioritized = any(
@@ -182,7 +182,7 @@ class ShapeAnswers:
         return self.table.index(verdict)
 
 
-class KeptAnswers:
+class ClaimShapes:
     """The answers to claims of the shapes that were asked for last.
 
     Args:
