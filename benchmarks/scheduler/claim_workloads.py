@@ -41,7 +41,7 @@ def _workload(
 
 
 def _steady(name: str, claims: ClaimKind, sizes: Mapping[int, Size]) -> Workload:
-    """Few pods at a time. scheduler_perf does so for ten seconds, here it is a number of pods."""
+    """Few pods at a time: so many in all, or as many as come in a minute."""
     return _workload(name, claims, sizes, steady=True)
 
 

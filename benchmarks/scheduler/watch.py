@@ -36,6 +36,10 @@ class _Event(msgspec.Struct):
 _EVENT = msgspec.json.Decoder(_Event)
 
 
+class PodNotBoundError(BenchError):
+    """A pod was waited for that was not bound in time."""
+
+
 class BindWatch(Connection):
     """A connection on which binds are seen.
 
@@ -93,7 +97,7 @@ class BindWatch(Connection):
         """Wait until one pod is bound.
 
         Raises:
-            BenchError: that took too long.
+            PodNotBoundError: that took too long.
         """
         if pod in self.bound:
             return
@@ -102,7 +106,7 @@ class BindWatch(Connection):
             async with asyncio.timeout(seconds):
                 await seen
         except TimeoutError:
-            raise BenchError(f"pod {pod} was not bound within {seconds:g} s.") from None
+            raise PodNotBoundError(f"pod {pod} was not bound within {seconds:g} s.") from None
 
     def on_body(self, body: bytes) -> None:
         """Called by the parser with any part of the answer."""

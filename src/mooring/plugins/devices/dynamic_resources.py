@@ -65,7 +65,7 @@ from mooring.plugins.devices.claim_plans import (
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.extended_requests import in_memory_claim
-from mooring.plugins.devices.pod_claims import check_classes, claims_of
+from mooring.plugins.devices.pod_claims import check_classes, claims_of, names_claim
 from mooring.plugins.devices.pod_devices import PodDevices
 from mooring.plugins.devices.search_limit import SearchLimit
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -346,10 +346,15 @@ class DynamicResources(
 
     def _claim_helps(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterClaimChange
+        released = (
+            old is not None and old.status.allocation is not None and new.status.allocation is None
+        )
+        if not released and not names_claim(pod, new):
+            return False  # as most: every pending pod is asked about every claim
         claims = claims_of(pod, self._handle.cluster.catalog)
         if isinstance(claims, Verdict):
             return False
-        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+        if released:
             return True
         if all(one.uid != new.uid for one in claims):
             return False
