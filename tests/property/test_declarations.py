@@ -54,8 +54,8 @@ WORLDS = 30
 SIGNED: list[type[Any]] = [plugin for plugin in IN_TREE if issubclass(plugin, hook.Sign)]
 #: Plugins that sign nothing, or cannot say.
 SAY_NOTHING = {
-    "NodeResourcesAllocatable", "NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions",
-    "VolumeZone",
+    "DynamicResources", "NodeResourcesAllocatable", "NodeVolumeLimits", "VolumeBinding",
+    "VolumeRestrictions", "VolumeZone",
 }  # fmt: skip
 #: The default plugins, some with arguments that make a difference to signatures and scopes.
 PLUGINS: list[tuple[type[Any], Json]] = [
@@ -234,7 +234,8 @@ class ForgetsScores(NodeResourcesFit):
     """Signs what decides the filter only."""
 
     def sign(self, pod: Pod) -> Any:
-        return super().sign(pod)[0]
+        signature = super().sign(pod)
+        return None if signature is None else signature[0]
 
 
 class ForgetsContainers(ImageLocality):

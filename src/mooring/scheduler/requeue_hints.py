@@ -158,7 +158,8 @@ def own_update(old: Pod, new: Pod) -> ClusterEvent | None:
     """What the change of a pending pod means to itself.
 
     None if only its status changed: what a scheduler writes there itself must not requeue the pod,
-    or one that is rejected by a plugin without hints would never rest.
+    or one that is rejected by a plugin without hints would never rest. The names of claims that
+    were made for it are not the scheduler's.
     """
     # parity v1.36.4: backend/queue/scheduling_queue.go isPodUpdated
     metadata = msgspec.structs.replace(
@@ -166,7 +167,11 @@ def own_update(old: Pod, new: Pod) -> ClusterEvent | None:
         resource_version=new.metadata.resource_version,
         generation=new.metadata.generation,
     )
-    if metadata == new.metadata and old.spec == new.spec:
+    if (
+        metadata == new.metadata
+        and old.spec == new.spec
+        and old.status.resource_claim_statuses == new.status.resource_claim_statuses
+    ):
         return None
     actions = actions_of(old, new)
     return ClusterEvent(Pod, actions, old, new) if actions else None

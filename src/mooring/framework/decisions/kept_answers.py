@@ -16,15 +16,17 @@ from mooring.framework.decisions.equivalence_classes import (
     Signer,
 )
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.relevant_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
-from mooring.framework.declarations import kinds_to_watch, score_scope
+from mooring.framework.declarations import kinds_if_watched, kinds_to_watch, score_scope
 from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import AskFilter
 from mooring.framework.plugin_calls import MAX_SCORE, AskScore, quick_filter
 from mooring.framework.policy_plugin import PolicyFilter, PolicySign
 from mooring.framework.scope import Scope
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -93,7 +95,15 @@ def _other_plugins(
         PreFilterWalk(cluster, pre_filters) if pre_filters else None,
         ScoreWalk(pre_scores, ()) if pre_scores else None,
         AskedPlugins(filters, scores),
+        frozenset(kind for one in plugins.values() for kind in _alike_by(one)),
     )
+
+
+def _alike_by(plugin: hook.Hook) -> Collection[type[KubeObject]]:
+    """The kinds of objects on which it depends which pods are alike for a plugin."""
+    if isinstance(plugin, AlikeBy):
+        return plugin.alike_by
+    return kinds_to_watch(plugin) | kinds_if_watched(plugin)
 
 
 def _kept_plugins(
@@ -128,6 +138,8 @@ def _keeps(plugin: hook.Sign) -> bool:
     """Whether answers for a node stay while neither it nor its pods change."""
     if isinstance(plugin, SkipsSigned):
         return True
+    if isinstance(plugin, hook.FilterNodes) and quick_filter(plugin) is not None:
+        return False  # it keeps what it can itself
     if isinstance(plugin, (*hook.PREPARING, *_LATER)) and asks_foreign_code(plugin):
         # What it prepares may depend on all nodes, and later hooks may look for what earlier ones
         # left.

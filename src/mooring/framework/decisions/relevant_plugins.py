@@ -8,7 +8,7 @@ Used by `equivalence_classes`.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mooring.framework.binding_hooks import blame
+from mooring.framework.binding_hooks import IdleAfterSkip, blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.quick_answers import (
     QuickFilter,
@@ -53,10 +53,17 @@ class AskedScore(NamedTuple):
 
 
 class AskedPlugins(NamedTuple):
-    """The plugins that are asked about a pod."""
+    """The plugins that are asked about a pod.
+
+    Attributes:
+        filters: those that may reject nodes.
+        scores: those that may prefer nodes.
+        skipped: those that have nothing to do for it after the choice of a node either.
+    """
 
     filters: Sequence[AskedFilter]
     scores: Sequence[AskedScore]
+    skipped: frozenset[str] = frozenset()
 
 
 class RelevantPlugins:
@@ -93,9 +100,17 @@ class RelevantPlugins:
             return self._every
         found = self._found
         if found is None:
-            filters, scores = self._every
-            found = self._found = AskedPlugins(_filters(filters, cycle), _scores(scores, cycle))
+            filters, scores, _ = self._every
+            asked = _filters(filters, cycle)
+            idle = _idle(filters) - _idle(asked)
+            found = self._found = AskedPlugins(asked, _scores(scores, cycle), idle)
         return found
+
+
+def _idle(filters: Sequence[AskedFilter]) -> frozenset[str]:
+    """Those of some filters that have nothing to do later for pods that they skip."""
+    plugins: list[tuple[str, object]] = [(one.asker.name, one.plugin) for one in filters]
+    return frozenset(name for name, one in plugins if isinstance(one, IdleAfterSkip))
 
 
 def _filters(filters: Sequence[AskedFilter], cycle: Cycle) -> list[AskedFilter]:

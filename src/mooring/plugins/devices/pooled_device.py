@@ -20,15 +20,13 @@ from mooring.model.devices.resource_slice import (
 )
 from mooring.model.quantity import parse_quantity
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE, Toleration, untolerated
-from mooring.plugins.devices.allocated_state import device_id
+from mooring.plugins.devices.allocated_state import PoolID, device_id
 from mooring.plugins.devices.consumable_capacity import (
     CapacityShare,
     RequestedCapacity,
     capacity_shares,
 )
 
-#: Driver and name of a pool.
-PoolID = tuple[str, str]
 #: A counter by its counter set and its name.
 CounterID = tuple[str, str]
 #: The kind of an attribute's value, and the value; the kind is empty if it is not known.

@@ -24,11 +24,19 @@ class DeviceAmount(NamedTuple):
     used: Amounts
 
 
+def from_classes(classes: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Those of some resources that a class of devices provides.
+
+    What there is of them changes with claims and slices, and not with nodes and pods alone.
+    """
+    return [name for name in names if name in classes and is_device_resource(name)]
+
+
 def device_amounts(
     cluster: Cluster, classes: Mapping[str, str], names: Iterable[str]
 ) -> dict[str, DeviceAmount]:
     """The amounts of those of some resources that a class of devices provides."""
-    wanted = [name for name in names if name in classes and is_device_resource(name)]
+    wanted = from_classes(classes, names)
     if not wanted:
         return {}
     tracker, columns = tracker_of(cluster), cluster.columns

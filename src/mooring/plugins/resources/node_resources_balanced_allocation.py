@@ -12,6 +12,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.row_answers import RowAnswers, RowScore
 from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
@@ -22,7 +23,7 @@ from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts, from_classes
 from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.resource_rows import ArrayRows, balance_rows
@@ -65,13 +66,14 @@ class NodeResourcesBalancedAllocationArgs(
                 yield f"resources[{index}].weight", f"{resource.weight} is not supported: must be 1"
 
 
-class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, RowScore):
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, RowScore, AlikeBy):
     """Prefers nodes where the pod evens out the utilization of different resources."""
 
     name = "NodeResourcesBalancedAllocation"
     reads = ()
     #: Resources of device classes count by their devices for whoever has these watched.
     reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
+    alike_by = (DeviceClass,)
     score_scope = Scope.ROW
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesBalancedAllocationArgs
 
@@ -97,9 +99,16 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
             return nodes.take(_score_with_devices(nodes.columns, None, added, devices))
         return nodes.take(self._scores.read(nodes.columns, added))
 
-    def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
-        """What the pod adds to the resources, if it asks for any of them."""
-        return (self._added(self.shape_of(pod)),)
+    def sign(self, pod: Pod) -> tuple[AddedRequests | None] | None:
+        """What the pod adds to the resources, if it asks for any of them.
+
+        None if devices count: those of a node change without the node and its pods.
+        """
+        added = self._added(self.shape_of(pod))
+        classes = self._devices.read(self.cluster.catalog)
+        if from_classes(classes, [name for name, _ in added or ()]):
+            return None
+        return (added,)
 
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes; only for pods that `pre_score` does not skip."""

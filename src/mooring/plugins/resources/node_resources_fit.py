@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.row_answers import RowAnswers, RowFilter, RowScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
@@ -49,7 +50,7 @@ from mooring.model.resources import (
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
 from mooring.plugins.resources.details import resource_details
-from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
+from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts, from_classes
 from mooring.plugins.resources.node_amounts import NodeAmountsReader, resource_columns
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
@@ -190,6 +191,7 @@ class NodeResourcesFit(
     ShapeReader,
     RowFilter,
     RowScore,
+    AlikeBy,
 ):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
@@ -197,6 +199,7 @@ class NodeResourcesFit(
     reads = ()
     #: Resources of device classes are left to whoever has the classes watched.
     reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
+    alike_by = (DeviceClass,)
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
     ignored_resources_arg = "ignoredResources"
@@ -261,10 +264,16 @@ class NodeResourcesFit(
         """Ask for less, or take another pod off the node."""
         return resource_remedies(case)
 
-    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests]:
-        """The requests that count for fitting, and those that count for scoring."""
-        shape = self.shape_of(pod)
-        return self._requests_of(pod, shape, self.cluster.catalog), self._scored(pod, shape)
+    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests] | None:
+        """The requests that count for fitting, and those that count for scoring.
+
+        None if devices count for the score: those of a node change without the node and its pods.
+        """
+        shape, catalog = self.shape_of(pod), self.cluster.catalog
+        scored = self._scored(pod, shape)
+        if from_classes(self._devices.read(catalog), self._scored_names(scored)):
+            return None
+        return self._requests_of(pod, shape, catalog), scored
 
     def row_filter(self, cycle: Cycle) -> RowAnswers:
         """Whether the pod fits, for single nodes."""
@@ -423,8 +432,10 @@ class NodeResourcesFit(
         classes = self._devices.read(cycle.cluster.catalog)
         if not classes:
             return _NO_DEVICES
-        names = (self._resources[place].name for place, _ in scored)
-        return device_amounts(cycle.cluster, classes, names)
+        return device_amounts(cycle.cluster, classes, self._scored_names(scored))
+
+    def _scored_names(self, scored: ScoredRequests) -> list[str]:
+        return [self._resources[place].name for place, _ in scored]
 
     def _score(
         self,

@@ -10,7 +10,6 @@ The devices really in use do not change by that. Once victims are gone, it is th
 controller that deallocates their claims.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -20,13 +19,12 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.claim_tracker import ClaimTracker
-from mooring.plugins.devices.pod_devices import NOT_ENOUGH, PodDevices
+from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.shape_answers import NOT_ENOUGH
 from mooring.state.cluster import Cluster
 
 #: Without enough devices, the pods that have them may make room.
 _RESOLVABLE: Final = reject(NOT_ENOUGH.reason)
-#: Numbers that no version of devices really in use has: a range for each trial.
-_VERSIONS: Final = itertools.count(-(2**62), 2**20)
 _POD: Final = "pods"
 
 
@@ -40,7 +38,7 @@ class TrialTracker(ClaimTracker):
 
     def __init__(self, tracker: ClaimTracker) -> None:
         self.__dict__.update(tracker.__dict__)
-        self.state = tracker.state.copy(next(_VERSIONS))
+        self.state = tracker.state.copy()
 
     def held_by(self, pod: Pod) -> Iterator[tuple[str, AllocationResult]]:
         """The claims of a pod that are allocated, or are being allocated."""
