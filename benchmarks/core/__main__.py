@@ -14,6 +14,7 @@ from benchmarks import command
 from benchmarks.core import (
     by_plugin,
     confirming,
+    devices,
     growth,
     pauses,
     plot,
@@ -42,7 +43,7 @@ _QUICK_EFFORT = Effort(seconds=0.1, rounds=3)
 _LEAST_NODES = 20
 #: What is measured of each workload, and once.
 _OF_WORKLOADS = ("speed", "plugins", "growth", "sizes", "confirming")
-PARTS = (*_OF_WORKLOADS, "waking", "pauses", "pythons")
+PARTS = (*_OF_WORKLOADS, "devices", "waking", "pauses", "pythons")
 #: Confirming is the same work for most pods, so these will do.
 _CONFIRMED = ("plain", "anti-affinity", "spread", "deployment")
 
@@ -96,6 +97,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if "pythons" in (options.part or ()) and not options.python:
         parser.error("--part pythons needs --python")
     options.part = options.part or list(PARTS)
+    of_devices = devices.QUICK_NODES if options.quick else devices.NODES
+    options.device_nodes = sorted(set(options.nodes or of_devices))
     options.nodes = sorted(set(options.nodes or (_QUICK_NODES if options.quick else _NODES)))
     if options.check and GOAL_NODES not in options.nodes:
         parser.error(f"--check needs {GOAL_NODES} among the nodes, the goals are about that many")
@@ -154,6 +157,16 @@ class Run:
             self._say("garbage collection on a full cluster")
             self.found.pauses.append(pauses.measure(self._nodes[-1]))
 
+    def measure_devices(self, nodes: Sequence[int]) -> None:
+        """Measure pods that need devices, at these numbers of nodes."""
+        if "devices" not in self._chosen:
+            return
+        for workload in devices.DEVICE_WORKLOADS.values():
+            for count in nodes:
+                self._say(f"{workload.title}: {count:,} nodes")
+                with collecting_as_moor_run():
+                    self.found.devices.append(devices.measure(workload, count, self._effort))
+
 
 def _earlier(file: Path) -> Report | None:
     """What an earlier run found, if there was one."""
@@ -170,6 +183,7 @@ def _run(options: argparse.Namespace) -> int:
     if set(options.part) & set(_OF_WORKLOADS):
         for name in dict.fromkeys(options.workload):
             run.measure(WORKLOADS[name])
+    run.measure_devices(options.device_nodes)
     run.measure_once()
     if options.python and "pythons" in options.part:
         of = ["--workload", *options.workload, "--nodes", str(options.nodes[-1])]

@@ -105,8 +105,8 @@ class Bench:
         for pod in pods:
             cycle = schedule_one(now)
             effects = without_extenders(cycle) if cycle is not None else ()
-            bind = effects[0] if effects else None
-            if not isinstance(bind, Bind) or bind.pod is not pod:
+            bind = next((one for one in effects if isinstance(one, Bind)), None)
+            if bind is None or bind.pod is not pod:
                 raise BenchError(f"{pod.key} finds no room on {self.nodes} nodes.")
             names.append(bind.binding.node_name)
         return names

@@ -21,6 +21,7 @@ class Findings(msgspec.Struct):
         growth: with the pods on the cluster, at the largest number of nodes.
         sizes: with the nodes, from the largest number on.
         confirming: what confirming a pod costs, at the largest number of nodes.
+        devices: the CPU time of decisions about pods that need devices.
         waking: what waking many pods costs, at the largest number of nodes.
         pauses: of the garbage collector, at the largest number of nodes.
         pythons: the CPU time of decisions with several interpreters.
@@ -31,6 +32,7 @@ class Findings(msgspec.Struct):
     growth: list[Growth] = []
     sizes: list[Sizes] = []
     confirming: list[Confirming] = []
+    devices: list[Speed] = []
     waking: list[Waking] = []
     pauses: list[Pauses] = []
     pythons: list[OfPython] = []

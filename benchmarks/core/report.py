@@ -1,11 +1,12 @@
 """What a run found, and its tables for people and for the page; called by `__main__`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
 from benchmarks.core.by_plugin import ASSUME, FRAMEWORK, SHAPE, Costs
 from benchmarks.core.confirming import Confirming
+from benchmarks.core.devices import DEVICE_WORKLOADS, DeviceWorkload
 from benchmarks.core.findings import Findings
 from benchmarks.core.growth import Growth
 from benchmarks.core.pauses import Pauses
@@ -13,13 +14,15 @@ from benchmarks.core.pythons import OfPython
 from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
 from benchmarks.core.waking import Waking
-from benchmarks.core.workloads import WORKLOADS
+from benchmarks.core.workloads import WORKLOADS, Workload
 from benchmarks.environment import Environment
 from benchmarks.reporting import Goal, Part, print_ending, print_parts, times
 
 #: Parts that are no plugin's, in the order in which they are shown.
 NO_PLUGINS = (SHAPE, ASSUME, FRAMEWORK)
 _LEAST_SHOWN = 0.05
+_SPEED = "Decisions on one core, all nodes scored (range: slices)"
+_DEVICES = "Decisions about pods that need devices, on one core (range: slices)"
 
 
 class Report(Findings, kw_only=True):
@@ -60,7 +63,8 @@ def parts(found: Findings) -> list[Part]:
 def tables(found: Findings) -> dict[str, Part]:
     """The tables of what was measured, by the names of the parts."""
     made: dict[str, Part | None] = {
-        "speed": _speed(found.speed) if found.speed else None,
+        "speed": _speed(found.speed, _SPEED, WORKLOADS) if found.speed else None,
+        "devices": _speed(found.devices, _DEVICES, DEVICE_WORKLOADS) if found.devices else None,
         "sizes": _sizes(found.sizes) if found.sizes else None,
         "growth": _growth(found.growth) if found.growth else None,
         "confirming": _confirming(found.confirming) if found.confirming else None,
@@ -72,7 +76,9 @@ def tables(found: Findings) -> dict[str, Part]:
     return {name: part for name, part in made.items() if part is not None}
 
 
-def _speed(speeds: list[Speed]) -> Part:
+def _speed(
+    speeds: list[Speed], title: str, workloads: Mapping[str, Workload | DeviceWorkload]
+) -> Part:
     counts = sorted({speed.nodes for speed in speeds})
     columns = ["workload"]
     for nodes in counts:
@@ -82,7 +88,7 @@ def _speed(speeds: list[Speed]) -> Part:
         by_workload.setdefault(speed.workload, {})[speed.nodes] = speed
     rows: list[tuple[str, ...]] = []
     for workload, found in by_workload.items():
-        cells = [WORKLOADS[workload].title]
+        cells = [workloads[workload].title]
         for nodes in counts:
             speed = found[nodes]
             cells += [
@@ -91,7 +97,7 @@ def _speed(speeds: list[Speed]) -> Part:
                 f"{speed.fastest:,.0f}-{speed.slowest:,.0f}",
             ]
         rows.append(tuple(cells))
-    return "Decisions on one core, all nodes scored (range: slices)", tuple(columns), rows
+    return title, tuple(columns), rows
 
 
 def _plugins(costs: list[Costs]) -> Part:

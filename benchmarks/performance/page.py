@@ -71,8 +71,8 @@ def places(results: Results) -> dict[str, str]:
     }
 
 
-_LIVE = ("drain", "create", "rates", "others", "quality", "memory", "limits")
-_DECISIONS = ("speed", "sizes", "growth", "confirming", "waking", "pauses", "pythons")
+_LIVE = ("drain", "create", "claims", "rates", "others", "quality", "memory", "limits")
+_DECISIONS = ("speed", "devices", "sizes", "growth", "confirming", "waking", "pauses", "pythons")
 
 
 def _shown(part: Part | None) -> str:

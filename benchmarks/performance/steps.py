@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from benchmarks.command import BenchError
+from benchmarks.scheduler.claim_workloads import ALL_WORKLOADS
 from benchmarks.scheduler.plan import MEMORY
-from benchmarks.scheduler.workloads import WORKLOADS
 
 CORE, SCHEDULER, EXTENDER, PAGES = "core", "scheduler", "extender", "pages"
 
@@ -30,9 +30,10 @@ class Step(NamedTuple):
 
 def _live() -> list[Step]:
     steps = []
-    for workload in WORKLOADS.values():
+    for workload in ALL_WORKLOADS.values():
+        parts = ("drain", "create") if workload.claims is None else ("claims",)
         for nodes in workload.nodes:
-            arguments = ("--part", "drain", "create", "--workload", workload.name)
+            arguments = ("--part", *parts, "--workload", workload.name)
             name = f"{SCHEDULER}-{nodes}/{workload.name}"
             steps.append(Step(name, SCHEDULER, (*arguments, "--nodes", str(nodes))))
     steps += [

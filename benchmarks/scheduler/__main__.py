@@ -18,6 +18,9 @@ from benchmarks.environment import Quiet, environment
 from benchmarks.pages import write_page
 from benchmarks.reporting import read_report, rounded, write_json
 from benchmarks.scheduler import cluster, data_items, footprint, limits, measuring, plot
+from benchmarks.scheduler.claim_rules import broken_claims
+from benchmarks.scheduler.claim_task import task_of
+from benchmarks.scheduler.claim_workloads import ALL_WORKLOADS, QUICK_CLAIMS
 from benchmarks.scheduler.cluster import Prepared
 from benchmarks.scheduler.contenders import SCHEDULERS
 from benchmarks.scheduler.goals import LEAST_RATIO, goals
@@ -28,7 +31,7 @@ from benchmarks.scheduler.results import Found, Report, Result
 from benchmarks.scheduler.rules import broken_rules
 from benchmarks.scheduler.run import Run
 from benchmarks.scheduler.task import Task
-from benchmarks.scheduler.workloads import LARGE, QUICK, SMALL, WORKLOADS
+from benchmarks.scheduler.workloads import LARGE, QUICK, SMALL
 from mooring.errors import MooringError
 from mooring.testing.real_kubernetes import find_binaries
 
@@ -36,6 +39,7 @@ _LEAST_NODES = 10
 _LIMIT_PODS = 2000
 _QUICK_LIMIT_PODS = 1000
 _LIMIT_PODS_PER_NODE = 4
+_RESOURCE_API = "resource.k8s.io/v1"
 
 
 def _nodes(text: str) -> int:
@@ -50,9 +54,9 @@ def _nodes(text: str) -> int:
 
 def _workload(text: str) -> str:
     for name in (text, f"Scheduling{text}"):
-        if name in WORKLOADS:
+        if name in ALL_WORKLOADS:
             return name
-    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(WORKLOADS)}")
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(ALL_WORKLOADS)}")
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -68,7 +72,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=_workload,
         nargs="+",
         metavar="NAME",
-        help=f"some of the workloads: {', '.join(WORKLOADS)} (default: all)",
+        help=f"some of the workloads: {', '.join(ALL_WORKLOADS)} (default: all)",
     )
     parser.add_argument(
         "--part",
@@ -102,8 +106,12 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(arguments)
     options.part = options.part or (["drain", "create"] if options.quick else [*PARTS, MEMORY])
-    options.nodes = sorted(set(options.nodes or ([LARGE] if options.quick else [])))
-    options.workload = options.workload or (list(QUICK) if options.quick else [])
+    if options.quick:
+        # Pods with claims for devices have sizes of their own.
+        options.nodes = options.nodes or [SMALL if options.part == ["claims"] else LARGE]
+        options.workload = options.workload or [*QUICK, *QUICK_CLAIMS]
+    options.nodes = sorted(set(options.nodes))
+    options.workload = options.workload or []
     missing = set(LEAST_RATIO if not options.quick else QUICK) - set(options.workload)
     if options.check and (
         (options.nodes and LARGE not in options.nodes)
@@ -135,7 +143,7 @@ class Bench:
     def measure(self, todo: Plan) -> None:
         """Measure everything; what fails is noted, and the rest goes on."""
         for (name, nodes), steps in todo.items():
-            task = Task(WORKLOADS[name], nodes, quick=self._quick)
+            task = task_of(ALL_WORKLOADS[name], nodes, quick=self._quick)
             self._say(f"{name}, {nodes:,} nodes: preparing")
             with cluster.prepared(task) as prepared:
                 if any(step.compared_with_limit for step in steps):
@@ -169,7 +177,11 @@ class Bench:
         most = _QUICK_LIMIT_PODS if self._quick else _LIMIT_PODS
         with prepared.running() as plane:
             pods = min(most, _LIMIT_PODS_PER_NODE * task.nodes)
-            self.found.limits.append(limits.measure(plane, task, pods))
+            if task.workload.claims is not None:
+                # Shared claims are there for the measured pods alone.
+                pods = min(pods, task.size.pods // 3)
+            measure = limits.measure_steady if task.workload.steady else limits.measure
+            self.found.limits.append(measure(plane, task, pods))
 
     def _measure(self, prepared: Prepared, step: Step) -> None:
         task = prepared.task
@@ -201,6 +213,9 @@ class Bench:
                 run = measuring.measure(plane, name, scheduler, task, step.way)
                 pods = plane.list_objects("Pod")
                 broken = broken_rules(task, pods)
+                if task.workload.claims is not None:
+                    claims = plane.list_objects("ResourceClaim", api_version=_RESOURCE_API)
+                    broken += broken_claims(pods, claims)
                 if broken:
                     raise BenchError(f"it breaks rules: {'; '.join(broken)}.")
                 run.quality = quality(task, pods)

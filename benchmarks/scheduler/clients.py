@@ -8,7 +8,7 @@ looked at.
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
@@ -62,6 +62,12 @@ def patch(path: str, name: str, change: Mapping[str, Any]) -> Request:
     return Request(name, head.encode() + body)
 
 
+def delete(path: str, name: str) -> Request:
+    """The request that deletes an object."""
+    head = f"DELETE {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n"
+    return Request(name, head.encode())
+
+
 def create_event(namespace: str, pod: str, node: str) -> Request:
     """The request that records that a pod was placed, as a scheduler sends it."""
     event = {
@@ -94,6 +100,12 @@ def bind_pod(namespace: str, pod: str, node: str) -> Request:
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     }
     return post(f"/api/v1/namespaces/{namespace}/pods/{pod}/binding", binding)
+
+
+#: What is sent after the answers to earlier requests of its chain, and depends on them.
+Follow = Callable[[Sequence[Reply]], Request]
+#: Requests that are sent one after the other.
+Chain = Sequence[Request | Follow]
 
 
 class Connection(asyncio.Protocol):
@@ -195,26 +207,47 @@ class Clients:
         await self.send_chains(((request,) for request in requests), sent)
 
     async def send_chains(
-        self, chains: Iterable[tuple[Request, ...]], sent: dict[str, float] | None = None
+        self, chains: Iterable[Chain], sent: dict[str, float] | None = None
     ) -> None:
         """Send chains of requests, within each one after the other, as `send_all` does."""
         await self._work(chains, sent, 0.0)
 
     async def send_at_rate(
-        self, requests: Sequence[Request], rate: float, sent: dict[str, float]
+        self, chains: Iterable[Chain], rate: float, sent: dict[str, float]
     ) -> None:
-        """Send so many requests a second, whether or not earlier ones are answered.
+        """Begin so many chains of requests a second, whether or not earlier ones are answered.
 
         Args:
-            requests: in this order, at equal distances.
+            chains: in this order, at equal distances.
             rate: how many a second.
             sent: gets the clock's reading when each was due, by its name.
         """
-        await self._work(((request,) for request in requests), sent, 1 / rate)
+        await self._work(chains, sent, 1 / rate)
+
+    async def take_turns(
+        self, turns: Iterable[tuple[Chain, Chain]], between: Callable[[int], Awaitable[object]]
+    ) -> None:
+        """Send the first chain of a turn, wait, send the second, and begin the next turn.
+
+        Every connection does so for itself.
+
+        Args:
+            turns: the chains.
+            between: what is waited for, given the number of the turn.
+        """
+        waiting = enumerate(turns)
+
+        async def work(connection: Connection) -> None:
+            for number, (first, second) in waiting:
+                await _send_chain(connection, first, None)
+                await between(number)
+                await _send_chain(connection, second, None)
+
+        await self._all(work)
 
     async def _work(
         self,
-        chains: Iterable[tuple[Request, ...]],
+        chains: Iterable[Chain],
         sent: dict[str, float] | None,
         distance: float,
     ) -> None:
@@ -226,17 +259,30 @@ class Clients:
                 due = begin + number * distance
                 if distance:
                     await asyncio.sleep(max(0.0, due - time.perf_counter()))
-                for request in chain:
-                    if sent is not None:
-                        sent[request.name] = due if distance else time.perf_counter()
-                    check(await connection.send(request.content), request.name)
+                await _send_chain(connection, chain, sent, due if distance else None)
 
+        await self._all(work)
+
+    async def _all(self, work: Callable[[Connection], Coroutine[Any, Any, None]]) -> None:
+        """Let every connection do its work."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 for connection in self._connections:
                     tasks.create_task(work(connection))
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
+
+
+async def _send_chain(
+    connection: Connection, chain: Chain, sent: dict[str, float] | None, due: float | None = None
+) -> None:
+    replies: list[Reply] = []
+    for step in chain:
+        request = step if isinstance(step, Request) else step(replies)
+        if sent is not None:
+            sent[request.name] = time.perf_counter() if due is None else due
+        replies.append(await connection.send(request.content))
+        check(replies[-1], request.name)
 
 
 def check(reply: Reply, name: str) -> None:

@@ -16,7 +16,7 @@ import uvloop
 
 from benchmarks.command import BenchError
 from benchmarks.scheduler import kinds
-from benchmarks.scheduler.clients import Clients, Request, create_pod, post
+from benchmarks.scheduler.clients import Chain, Clients, Request, create_pod, post
 from benchmarks.scheduler.task import Task
 from mooring.testing.real_kubernetes import ControlPlane
 
@@ -69,13 +69,13 @@ def prepared(task: Task) -> Iterator[Prepared]:
             plane.create(kinds.PRIORITY_CLASS)
             nodes = [post("/api/v1/nodes", node) for node in task.node_manifests()]
             others = [post(path, thing) for path, thing in task.others()]
-            pods = [create_pod(pod) for pod in (*task.placed_pods(), *task.waiting_pods())]
+            waiting = [(create_pod(pod),) for pod in task.waiting_pods()]
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_create(plane, [*nodes, *others], pods))
+                runner.run(_create(plane, [*nodes, *others], [*task.placed_chains(), *waiting]))
         yield Prepared(task, folder)
 
 
-async def _create(plane: ControlPlane, others: list[Request], pods: list[Request]) -> None:
+async def _create(plane: ControlPlane, others: list[Request], pods: list[Chain]) -> None:
     async with Clients(plane) as clients:
         await clients.send_all(others)
-        await clients.send_all(pods)
+        await clients.send_chains(pods)

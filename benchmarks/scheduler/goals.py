@@ -32,6 +32,9 @@ LEAST_PLAIN_SHARE, LEAST_SHARE = 0.75, 0.65
 LEAST_CREATE_SHARE = 0.85
 #: Updates may cost so much more of the pods a second than they cost the loop that only binds.
 MAX_UPDATES_LOSS = 0.10
+#: Pods with claims a second: so many times those of kube-scheduler, or such a share of what a loop
+#: can do that makes the same writes.
+LEAST_CLAIMS_RATIO, LEAST_CLAIMS_SHARE = 5.0, 0.7
 UPDATED, START_UP = "SchedulingWithUpdates", "StartUp"
 MAX_FIRST_RATIO = 1.5
 MAX_MEMORY_RATIO = 0.75
@@ -45,6 +48,7 @@ def goals(found: Found) -> list[Goal]:
         *_events(found),
         *_created(found),
         *_rates(found),
+        *_claims(found),
         *_policy(found),
         *_updates(found),
         *_first(found),
@@ -153,6 +157,26 @@ def _rates(found: Found) -> Iterator[Goal]:
                 and ours.p99_ms < theirs.p99_ms
                 and ours.max_ms < theirs.max_ms,
             )
+
+
+def _claims(found: Found) -> Iterator[Goal]:
+    for result in found.results:
+        if not result.claims or len(result.runs) < len((KUBE_SCHEDULER, MOORING)):
+            continue
+        where = f"{result.workload}, {result.nodes:,} nodes"
+        kube, mooring = _whole(result, KUBE_SCHEDULER), _whole(result, MOORING)
+        if kube is None or mooring is None:
+            yield Goal(f"{where}: all pods bound", "not all pods were bound", False)
+            continue
+        ratio = mooring.pods_per_second / kube.pods_per_second
+        most = found.most(result)
+        share = mooring.pods_per_second / most if most is not None else 0.0
+        yield Goal(
+            goal=f"{where}: at least {LEAST_CLAIMS_RATIO:g} times kube-scheduler's pods/s, or "
+            f"{LEAST_CLAIMS_SHARE} of a loop with the same writes",
+            measured=f"{times(ratio)} times, {share:.2f}",
+            met=ratio >= LEAST_CLAIMS_RATIO or share >= LEAST_CLAIMS_SHARE,
+        )
 
 
 def _policy(found: Found) -> Iterator[Goal]:

@@ -12,11 +12,11 @@ import msgspec
 import uvloop
 
 from benchmarks.command import BenchError
-from benchmarks.scheduler import kinds
-from benchmarks.scheduler.clients import Clients, bind_pod, create_event, create_pod
+from benchmarks.scheduler.clients import Clients
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.updates import updating
 from benchmarks.scheduler.watch import watching
+from benchmarks.scheduler.ways import STEADY_PODS
 from mooring.testing.real_kubernetes import ControlPlane
 
 _CONNECTIONS = 32
@@ -35,6 +35,11 @@ class Limit(msgspec.Struct):
         both_per_second: pods created and bound, each at once: what nobody can exceed who gets
             pods while they are created.
         events_per_second: pods bound, with an event after each.
+        steady_per_second: pods created, bound and removed, ten at a time; only where a workload
+            does so.
+
+    Where pods have claims, these are created with them, and all that a scheduler writes into them
+    before a binding is a part of it.
     """
 
     workload: str
@@ -44,6 +49,7 @@ class Limit(msgspec.Struct):
     binds_per_second: float
     both_per_second: float
     events_per_second: float | None = None
+    steady_per_second: float | None = None
 
 
 def measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
@@ -53,28 +59,22 @@ def measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
 
 
 async def _measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
-    # The workload's own pods: to create or bind one with an affinity costs more than a plain one.
-    namespace, kind = task.workload.namespaces[1], task.workload.pods
-    numbers = range(3 * pods)
-    names = [kind.name(number) for number in numbers]
-    places = [kinds.node_name(number % task.nodes) for number in numbers]
-    creates = [create_pod(kind.manifest(number, namespace)) for number in numbers]
-    binds = [bind_pod(namespace, *one) for one in zip(names, places, strict=True)]
-    events = [create_event(namespace, *one) for one in zip(names, places, strict=True)]
+    namespace = task.workload.namespaces[1]
+    bare = list(task.bare_pods(range(3 * pods)))
+    first, second, third = bare[:pods], bare[pods : 2 * pods], bare[2 * pods :]
     async with (
         Clients(plane, _CONNECTIONS) as clients,
         watching(clients, namespace) as watch,
         updating(plane, task),
     ):
         begin = time.perf_counter()
-        await clients.send_all(creates[: 2 * pods])
+        await clients.send_chains(one.create for one in (*first, *second))
         created = time.perf_counter()
-        await clients.send_all(binds[:pods])
+        await clients.send_chains(one.bind for one in first)
         bound = time.perf_counter()
-        some = slice(pods, 2 * pods)
-        await clients.send_chains(zip(binds[some], events[some], strict=True))
+        await clients.send_chains((*one.bind, one.event) for one in second)
         written = time.perf_counter()
-        await clients.send_chains(zip(creates[2 * pods :], binds[2 * pods :], strict=True))
+        await clients.send_chains((*one.create, *one.bind) for one in third)
         end = time.perf_counter()
         if not await watch.wait(3 * pods, patience=_PATIENCE_SECONDS, seconds=_PATIENCE_SECONDS):
             raise BenchError(f"only {len(watch.bound)} of {3 * pods} pods were seen bound.")
@@ -87,3 +87,22 @@ async def _measure(plane: ControlPlane, task: Task, pods: int) -> Limit:
         events_per_second=pods / (written - bound),
         both_per_second=pods / (end - written),
     )
+
+
+def measure_steady(plane: ControlPlane, task: Task, pods: int) -> Limit:
+    """Measure few pods at a time, each removed and replaced as soon as it is bound."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        seconds = runner.run(_steady(plane, task, pods))
+    rate = pods / seconds
+    return Limit(task.workload.name, task.nodes, pods, rate, rate, rate, steady_per_second=rate)
+
+
+async def _steady(plane: ControlPlane, task: Task, pods: int) -> float:
+    bare = list(task.bare_pods(range(pods)))
+    async with (
+        Clients(plane, STEADY_PODS) as clients,
+        watching(clients, task.workload.namespaces[1]),
+    ):
+        begin = time.perf_counter()
+        await clients.send_chains((*one.create, *one.bind, *one.remove) for one in bare)
+        return time.perf_counter() - begin

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from itertools import islice
+from contextlib import suppress
+from itertools import islice, takewhile
 
 import uvloop
 
 from benchmarks.command import BenchError
 from benchmarks.process import cpu_ms, peak_memory_mb
-from benchmarks.scheduler.clients import Clients, Request, create_pod
+from benchmarks.scheduler.clients import Chain, Clients
 from benchmarks.scheduler.contenders import Scheduler
 from benchmarks.scheduler.ending import end
 from benchmarks.scheduler.event_count import wait_for_events
@@ -16,8 +17,8 @@ from benchmarks.scheduler.quiet import quiet
 from benchmarks.scheduler.run import Cpu, Run, latency, must_be_bound, throughput
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.updates import updating
-from benchmarks.scheduler.watch import BindWatch, watching
-from benchmarks.scheduler.ways import DRAIN, rate_of
+from benchmarks.scheduler.watch import BindWatch, PodNotBoundError, watching
+from benchmarks.scheduler.ways import DRAIN, STEADY, STEADY_PODS, STEADY_SECONDS, rate_of
 from mooring.testing.real_kubernetes import ControlPlane
 
 #: A run is ended after so long, or when so long nothing was bound.
@@ -48,6 +49,8 @@ def measure(plane: ControlPlane, name: str, scheduler: Scheduler, task: Task, wa
         if way == DRAIN:
             return runner.run(measuring.drain())
         scheduler.start()
+        if way == STEADY:
+            return runner.run(measuring.steady())
         return runner.run(measuring.create(way))
 
 
@@ -61,9 +64,8 @@ class Measuring:
         self._task = task
         self._namespace = task.workload.namespaces[1]
 
-    def _pods(self, way: str) -> list[Request]:
-        pods = islice(self._task.measured_pods(), pods_of(way, self._task.size.pods))
-        return [create_pod(pod) for pod in pods]
+    def _pods(self, way: str) -> list[Chain]:
+        return list(islice(self._task.measured_chains(), pods_of(way, self._task.size.pods)))
 
     async def create(self, way: str) -> Run:
         """Create pods while the scheduler works, at a rate or as fast as possible."""
@@ -78,7 +80,7 @@ class Measuring:
             ):
                 before = cpu_ms(pid)
                 if rate is None:
-                    sending = clients.send_all(pods, sent)
+                    sending = clients.send_chains(pods, sent)
                 else:
                     sending = clients.send_at_rate(pods, rate, sent)
                 creating = asyncio.create_task(sending)
@@ -94,7 +96,7 @@ class Measuring:
         """Start the scheduler when all pods wait."""
         pods = self._pods(DRAIN)
         async with Clients(self._plane) as clients:
-            await clients.send_all(pods)
+            await clients.send_chains(pods)
             await quiet(list(self._plane.pids.values()))
             async with (
                 watching(clients, self._namespace) as watch,
@@ -112,6 +114,24 @@ class Measuring:
                 run = await self._summary(watch, since, first, before)
             run.first_seconds = since - begin
         return run
+
+    async def steady(self) -> Run:
+        """Remove each pod with its claim as soon as it is bound, and create another one."""
+        task, pid = self._task, self._scheduler.pid
+        bare = list(task.bare_pods(range(task.size.pods)))
+        names = [task.workload.pods.name(number) for number in range(task.size.pods)]
+        async with Clients(self._plane, STEADY_PODS) as clients:
+            await quiet([pid, *self._plane.pids.values()])
+            async with watching(clients, self._namespace) as watch:
+                before, begin = cpu_ms(pid), time.perf_counter()
+                in_time = takewhile(lambda _: time.perf_counter() < begin + STEADY_SECONDS, bare)
+                # What was bound until then counts, and it shows that it was not all.
+                with suppress(PodNotBoundError):
+                    await clients.take_turns(
+                        ((one.create, one.remove) for one in in_time),
+                        lambda number: watch.wait_for(names[number], _PATIENCE_SECONDS),
+                    )
+                return await self._summary(watch, begin, 0, before)
 
     async def _all_bound(self, watch: BindWatch, count: int) -> None:
         await watch.wait(count, patience=_PATIENCE_SECONDS, seconds=_LONGEST_SECONDS)
@@ -143,9 +163,9 @@ class Measuring:
         )
 
     async def _warm_up(self, clients: Clients) -> None:
-        pods = [create_pod(pod) for pod in self._task.warm_up_pods()]
+        pods = list(self._task.warm_up_chains())
         async with watching(clients, self._task.workload.namespaces[0]) as watch:
-            await clients.send_all(pods)
+            await clients.send_chains(pods)
             await self._all_bound(watch, len(pods))
             if len(watch.bound) < len(pods):
                 raise BenchError(f"{self._name} bound only {len(watch.bound)} of {len(pods)} pods.")

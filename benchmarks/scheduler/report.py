@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 
 from benchmarks.reporting import Part, print_ending, print_parts, times
+from benchmarks.scheduler.claim_workloads import CLAIM_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING, SCHEDULERS
+from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.quality import Quality
 from benchmarks.scheduler.results import Found, Report, Result
 from benchmarks.scheduler.run import Run
@@ -52,20 +54,23 @@ def parts(found: Found) -> list[Part]:
 
 def tables(found: Found) -> dict[str, Part]:
     """The tables of what was measured, by a short name."""
-    compared = [result for result in found.results if _compared(result)]
+    claims = [result for result in found.results if result.claims and _compared(result)]
+    compared = [one for one in found.results if not one.claims and _compared(one)]
     drained = [result for result in compared if result.way == DRAIN]
     created = [result for result in compared if result.way == CREATE]
     arrived = [result for result in compared if rate_of(result.way) is not None]
+    limits = [limit for limit in found.limits if limit.workload not in CLAIM_WORKLOADS]
     others = list(_others(found.results))
     qualities = list(_qualities(compared))
     made: dict[str, Part | None] = {
         "drain": _drained(found, drained) if drained else None,
         "create": _created(found, created) if created else None,
+        "claims": _claims(found, claims) if claims else None,
         "rates": _arrived(arrived) if arrived else None,
         "others": ("Pods that wait, other configurations", _OTHERS, others) if others else None,
         "quality": (f"Where the pods are, {_BOTH}", _QUALITIES, qualities) if qualities else None,
         "memory": _memory(found) if found.footprints else None,
-        "limits": _limits(found) if found.limits else None,
+        "limits": _limits(limits) if limits else None,
     }
     return {name: part for name, part in made.items() if part is not None}
 
@@ -123,6 +128,32 @@ def _created(found: Found, results: list[Result]) -> Part:
             )
         )
     return f"Pods created and bound, {_BOTH}", columns, rows
+
+
+def _place(result: Result) -> tuple[int, int]:
+    return list(CLAIM_WORKLOADS).index(result.workload), result.nodes
+
+
+def _claims(found: Found, results: list[Result]) -> Part:
+    columns = (
+        "workload", "nodes", "pods", "way", "in scheduler_perf", "kube-scheduler, pods/s",
+        "mooring, pods/s", "times", "of a loop with the same writes", "CPU ms/pod", "memory MB",
+    )  # fmt: skip
+    rows: list[_Row] = [
+        (
+            result.workload,
+            f"{result.nodes:,}",
+            f"{result.pods:,}",
+            result.way,
+            _official(result),
+            *_rates(result),
+            _share(result, found.most(result)),
+            _both(result, lambda run: f"{run.cpu.per_pod:.2f}"),
+            _both(result, lambda run: f"{run.peak_memory_mb:.0f}"),
+        )
+        for result in sorted(results, key=_place)
+    ]
+    return f"Pods with claims for devices, {_BOTH}", columns, rows
 
 
 def _arrived(results: list[Result]) -> Part:
@@ -199,7 +230,7 @@ def _memory(found: Found) -> Part:
     return "Memory of two replicas, MB", columns, rows
 
 
-def _limits(found: Found) -> Part:
+def _limits(limits: list[Limit]) -> Part:
     columns = (
         "workload", "nodes", "pods", "creates/s", "binds/s", "binds with an event each/s",
         "creates and binds/s",
@@ -214,7 +245,7 @@ def _limits(found: Found) -> Part:
             _NONE if limit.events_per_second is None else f"{limit.events_per_second:,.0f}",
             f"{limit.both_per_second:,.0f}",
         )
-        for limit in found.limits
+        for limit in limits
     ]
     return "The API server without a scheduler", columns, rows
 

@@ -6,10 +6,12 @@ import msgspec
 
 from benchmarks.environment import Environment
 from benchmarks.reporting import Goal
+from benchmarks.scheduler.claim_workloads import CLAIM_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
 from benchmarks.scheduler.footprint import Footprint
 from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.run import Run
+from benchmarks.scheduler.ways import STEADY, STEADY_SECONDS
 
 
 class Result(msgspec.Struct):
@@ -42,6 +44,11 @@ class Result(msgspec.Struct):
             self.ratio = mooring.pods_per_second / other.pods_per_second
 
     @property
+    def claims(self) -> bool:
+        """Whether its pods need devices."""
+        return self.workload in CLAIM_WORKLOADS
+
+    @property
     def key(self) -> tuple[str, int, str]:
         """What it is about."""
         return (self.workload, self.nodes, self.way)
@@ -51,8 +58,9 @@ class Result(msgspec.Struct):
         return next((run for run in self.runs if run.scheduler == scheduler), None)
 
     def complete(self, run: Run) -> bool:
-        """Whether all pods were bound."""
-        return run.bound >= self.pods
+        """Whether all pods were bound, or all that there was time for."""
+        in_time = self.way == STEADY and run.seconds >= 0.9 * STEADY_SECONDS
+        return in_time or run.bound >= self.pods
 
 
 class Found(msgspec.Struct):
@@ -79,6 +87,13 @@ class Found(msgspec.Struct):
         """What the API server can do on the cluster of a workload."""
         of = (limit for limit in self.limits if (limit.workload, limit.nodes) == (workload, nodes))
         return next(of, None)
+
+    def most(self, result: Result) -> float | None:
+        """How many pods a second a loop binds that makes the same writes, and decides nothing."""
+        limit = self.limit(result.workload, result.nodes)
+        if limit is None:
+            return None
+        return limit.steady_per_second if result.way == STEADY else limit.binds_per_second
 
     def most_other_load(self) -> float:
         """The largest share of the machine that other programs used during a run."""

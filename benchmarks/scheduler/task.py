@@ -5,10 +5,12 @@ nodes or where a scheduler would put them. The last ones are left to the schedul
 measured, which warms up with them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from benchmarks.scheduler import kinds
+from benchmarks.scheduler.clients import Chain, Request, bind_pod, create_event, create_pod
 from benchmarks.scheduler.kinds import Object, PodKind
 from benchmarks.scheduler.workloads import Workload
 
@@ -20,6 +22,22 @@ WAITING_NAMESPACE = "waiting"
 REPLICA_SETS = 20
 
 _WARM_UPS = 50
+
+
+class BarePod(NamedTuple):
+    """The requests about a pod that no scheduler is asked about.
+
+    Attributes:
+        create: create it, with all that belongs to it.
+        bind: bind it, with all that a scheduler writes before.
+        event: records that.
+        remove: remove it, with all that belongs to it; nothing if pods stay.
+    """
+
+    create: Chain
+    bind: Chain
+    event: Request
+    remove: Chain = ()
 
 
 class Task:
@@ -97,6 +115,30 @@ class Task:
         """The pods whose binding is measured."""
         for number in range(self.size.pods):
             yield self.workload.pods.manifest(number, self.workload.namespaces[1])
+
+    def placed_chains(self) -> Iterator[Chain]:
+        """The requests that create the pods on nodes, with all that belongs to them."""
+        return ((create_pod(pod),) for pod in self.placed_pods())
+
+    def warm_up_chains(self) -> Iterator[Chain]:
+        """The requests that create the pods to warm up with."""
+        return ((create_pod(pod),) for pod in self.warm_up_pods())
+
+    def measured_chains(self) -> Iterator[Chain]:
+        """The requests that create the measured pods."""
+        return ((create_pod(pod),) for pod in self.measured_pods())
+
+    def bare_pods(self, numbers: Iterable[int]) -> Iterator[BarePod]:
+        """The workload's own pods, for the loop without a scheduler, which are created and bound."""
+        # To create or bind a pod with an affinity costs more than a plain one.
+        namespace, kind = self.workload.namespaces[1], self.workload.pods
+        for number in numbers:
+            name, node = kind.name(number), kinds.node_name(number % self.nodes)
+            yield BarePod(
+                (create_pod(kind.manifest(number, namespace)),),
+                (bind_pod(namespace, name, node),),
+                create_event(namespace, name, node),
+            )
 
     def _init_kind(self, number: int) -> PodKind:
         return self.workload.init[number // self.size.init]

@@ -36,6 +36,10 @@ class _Event(msgspec.Struct):
 _EVENT = msgspec.json.Decoder(_Event)
 
 
+class PodNotBoundError(BenchError):
+    """A pod was waited for that was not bound in time."""
+
+
 class BindWatch(Connection):
     """A connection on which binds are seen.
 
@@ -51,6 +55,7 @@ class BindWatch(Connection):
         self._rest = b""
         self._wanted = 0
         self._news = asyncio.Event()
+        self._awaited: dict[str, asyncio.Future[None]] = {}
         self._broken = False
 
     async def begin(self, namespace: str) -> None:
@@ -88,6 +93,21 @@ class BindWatch(Connection):
                 raise BenchError("the API server ended a watch.")
         return True
 
+    async def wait_for(self, pod: str, seconds: float) -> None:
+        """Wait until one pod is bound.
+
+        Raises:
+            PodNotBoundError: that took too long.
+        """
+        if pod in self.bound:
+            return
+        seen = self._awaited[pod] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                await seen
+        except TimeoutError:
+            raise PodNotBoundError(f"pod {pod} was not bound within {seconds:g} s.") from None
+
     def on_body(self, body: bytes) -> None:
         """Called by the parser with any part of the answer."""
         if not self._path:
@@ -104,9 +124,15 @@ class BindWatch(Connection):
                 return
             self._version = event.object.metadata.resource_version
             if event.type == "ADDED":
-                self.bound.setdefault(event.object.metadata.name, now)
+                self._seen_bound(event.object.metadata.name, now)
         if len(self.bound) >= self._wanted:
             self._news.set()
+
+    def _seen_bound(self, pod: str, now: float) -> None:
+        self.bound.setdefault(pod, now)
+        awaited = self._awaited.pop(pod, None)
+        if awaited is not None and not awaited.done():
+            awaited.set_result(None)
 
     def on_message_complete(self) -> None:
         """Called by the parser at the end of an answer."""

@@ -4,6 +4,11 @@
 CREATE = "create"
 #: All of them wait before the scheduler starts.
 DRAIN = "drain"
+#: So few at a time, each removed with its claim and replaced as soon as it is bound.
+STEADY = "steady"
+STEADY_PODS = 10
+#: After so long no other pod comes; scheduler_perf measures ten seconds.
+STEADY_SECONDS = 60.0
 #: So many a second.
 RATES = (50, 100, 200)
 

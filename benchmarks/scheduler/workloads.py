@@ -5,9 +5,12 @@ smaller, the workload says what it is there. Used by `cluster` and `measuring`; 
 talks to a server.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from benchmarks.command import BenchError
 from benchmarks.scheduler import kinds
+from benchmarks.scheduler.claim_kinds import ClaimKind
 from benchmarks.scheduler.kinds import PodKind
 
 #: The numbers of nodes for which sizes are given; others are scaled from the first.
@@ -25,17 +28,22 @@ class Size(NamedTuple):
         init: of each kind that is there at the start.
         pods: measured ones.
         official: measured ones in scheduler_perf, where that is another number; 0 if it has none.
+        devices: how many devices there are for each node; 0 if nobody asks for devices.
+        idle: claims that are allocated at the start and that no pod uses.
     """
 
     init: int
     pods: int
     official: int | None = None
+    devices: int = 0
+    idle: int = 0
 
     def shortened(self, pods: int) -> "Size":
         """With fewer measured pods, if those are fewer."""
         if pods >= self.pods:
             return self
-        return Size(self.init, pods, self.pods if self.official is None else self.official)
+        official = self.pods if self.official is None else self.official
+        return self._replace(pods=pods, official=official)
 
 
 class Workload(NamedTuple):
@@ -56,6 +64,9 @@ class Workload(NamedTuple):
         served: whether a service selects the measured pods.
         updated: whether nodes and replica sets are updated meanwhile, as in a cluster that works.
         official: whether scheduler_perf has it.
+        claims: how its pods come by devices; None if they need none.
+        sizes: the sizes by numbers of nodes, if these are others.
+        steady: few pods at a time, each removed and replaced as soon as it is bound.
     """
 
     name: str
@@ -72,21 +83,29 @@ class Workload(NamedTuple):
     served: bool = False
     updated: bool = False
     official: bool = True
+    claims: ClaimKind | None = None
+    sizes: Mapping[int, Size] = {}
+    steady: bool = False
 
     @property
     def nodes(self) -> tuple[int, ...]:
         """The numbers of nodes on which it is measured unless said otherwise."""
-        return (SMALL, LARGE if self.huge is None else HUGE)
+        return tuple(self.sizes) or (SMALL, LARGE if self.huge is None else HUGE)
 
     def size(self, nodes: int, *, quick: bool = False) -> Size:
         """The number of pods on so many nodes."""
+        if self.sizes:
+            size = self.sizes.get(nodes)
+            if size is None:
+                raise BenchError(f"{self.name} has no size for {nodes:,} nodes.")
+            return size.shortened(self.quick) if quick else size
         if nodes == LARGE:
             return self.large.shortened(self.quick) if quick else self.large
         if nodes == SMALL:
             return self.small
         if nodes == HUGE and self.huge is not None:
             return self.huge.shortened(self.quick) if quick else self.huge
-        init, pods, _ = self.small
+        init, pods = self.small.init, self.small.pods
         return Size(init * nodes // SMALL, pods * nodes // SMALL, official=0)
 
     @property

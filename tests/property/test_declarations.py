@@ -234,8 +234,8 @@ class ForgetsScores(NodeResourcesFit):
     """Signs what decides the filter only."""
 
     def sign(self, pod: Pod) -> Any:
-        signed = super().sign(pod)
-        return signed and signed[0]
+        signature = super().sign(pod)
+        return None if signature is None else signature[0]
 
 
 class ForgetsContainers(ImageLocality):

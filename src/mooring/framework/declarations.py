@@ -20,6 +20,7 @@ from mooring.model.meta import KubeObject
 _FILTER: Final = "filter_scope"
 _SCORE: Final = "score_scope"
 _READS: Final = "reads"
+_READS_IF_WATCHED: Final = "reads_if_watched"
 _SCOPES: Final = ", ".join(f"hook.Scope.{one.name}" for one in Scope)
 _KINDS: Final = ", ".join(one.name for one in KINDS)
 #: Longer lists of kinds are cut: no plugin reads one kind twice.
@@ -35,7 +36,7 @@ def check_declarations(plugin: Hook) -> None:
     filter_scope(plugin)
     score_scope(plugin)
     _declared_kinds(plugin, _READS)
-    _declared_kinds(plugin, "reads_if_watched")
+    kinds_if_watched(plugin)
     kinds_to_patch(plugin)
     kinds_to_create(plugin)
 
@@ -68,6 +69,15 @@ def kinds_to_watch(plugin: Hook) -> set[type[KubeObject]]:
     if declared is not None:
         return declared
     return {hint.kind for hint in hints_of(plugin)} if isinstance(plugin, Requeues) else set()
+
+
+def kinds_if_watched(plugin: Hook) -> set[type[KubeObject]]:
+    """The kinds of objects that a plugin reads if somebody else has them watched.
+
+    Raises:
+        InputError: the plugin names something else.
+    """
+    return _declared_kinds(plugin, _READS_IF_WATCHED) or set()
 
 
 def kinds_to_patch(plugin: Hook) -> set[type[KubeObject]]:

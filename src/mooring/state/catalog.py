@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from mooring.model.meta import KubeObject
+from mooring.state.change_log import ChangeLog
 from mooring.state.copy_on_write import SharedDict
 
 T = TypeVar("T", bound=KubeObject)
@@ -34,6 +35,8 @@ class Catalog:
         self._versions = versions or {}
         self._numbers = itertools.count(1) if numbers is None else numbers
         self.changes = max(self._versions.values(), default=0)
+        # Those of the kinds that somebody follows; a fork is followed anew.
+        self._logs: dict[type[KubeObject], ChangeLog[str]] = {}
 
     def fork(self) -> "Catalog":
         """The same objects, independent of these."""
@@ -46,19 +49,31 @@ class Catalog:
         objects = self._kinds.get(kind)
         if objects is None:
             objects = self._kinds[kind] = SharedDict()
-        objects.writable()[thing.key] = thing
-        self._changed(kind)
+        key = thing.key
+        objects.writable()[key] = thing
+        self._changed(kind, key)
 
     def remove(self, thing: KubeObject) -> None:
         """Forget an object."""
         kind = type(thing)
         objects = self._kinds.get(kind)
-        if objects is not None and thing.key in objects.entries:
-            del objects.writable()[thing.key]
-            self._changed(kind)
+        key = thing.key
+        if objects is not None and key in objects.entries:
+            del objects.writable()[key]
+            self._changed(kind, key)
 
-    def _changed(self, kind: type[KubeObject]) -> None:
+    def _changed(self, kind: type[KubeObject], key: str) -> None:
         self._versions[kind] = self.changes = next(self._numbers)
+        log = self._logs.get(kind)
+        if log is not None:
+            log.append(key)
+
+    def log(self, kind: type[KubeObject]) -> ChangeLog[str]:
+        """The keys of the objects of a kind that change from the first call on."""
+        log = self._logs.get(kind)
+        if log is None:
+            log = self._logs[kind] = ChangeLog()
+        return log
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its key."""

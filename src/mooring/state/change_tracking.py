@@ -22,26 +22,30 @@ class CatalogChanges(Generic[T]):
     def __init__(self, catalog: Catalog, kind: type[T]) -> None:
         self._catalog = catalog
         self._kind = kind
-        self._version = -1
+        self._log = catalog.log(kind)
+        self._position = -1
         self._seen: dict[str, T] = {}
 
     def pop_changes(self) -> list[tuple[str, T | None, T | None]]:
         """Key, object before and object now, for each change since the last call."""
-        version = self._catalog.version(self._kind)
-        if version == self._version:
+        position = self._log.end
+        if position == self._position:
             return []
-        self._version = version
+        keys = self._log.since(self._position) if self._position >= 0 else None
+        self._position = position
         now, seen = self._catalog.all(self._kind), self._seen
-        changed: list[tuple[str, T | None, T | None]] = [
-            (key, seen.get(key), one) for key, one in now.items() if seen.get(key) is not one
-        ]
-        if len(now) < len(seen) + sum(before is None for _, before, _ in changed):
-            changed.extend((key, one, None) for key, one in seen.items() if key not in now)
-        for key, _, one in changed:
-            if one is None:
+        some = dict.fromkeys(keys) if keys is not None else {**now, **seen}
+        changed: list[tuple[str, T | None, T | None]] = []
+        for key in some:
+            before, after = seen.get(key), now.get(key)
+            if before is after:
+                continue
+            changed.append((key, before, after))
+            if after is None:
                 del seen[key]
             else:
-                seen[key] = one
+                seen[key] = after
+        changed.sort(key=lambda one: one[2] is None)  # what is gone comes last
         return changed
 
 

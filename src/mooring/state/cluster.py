@@ -65,6 +65,7 @@ class Cluster(KnownPods):
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
         nominations: the pending pods that have a nominated node.
+        pods_gone: how many pods have gone so far, placed or pending.
         open_what_ifs: those of the hooks under way, the innermost last; kept by
             `framework.what_ifs`.
     """
@@ -88,6 +89,7 @@ class Cluster(KnownPods):
         self._usage: dict[str, NodeUsage] = {}
         self._pods: SharedDict[str, PodInfo] = SharedDict()
         self._by_uid: SharedDict[str, str] = SharedDict()  # the pods' keys
+        self.pods_gone = 0
         self._assumed: SharedDict[str, AssumedPod] = SharedDict()
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
@@ -438,6 +440,7 @@ class Cluster(KnownPods):
         if old is not None:
             if pod is None or pod.uid != old.pod.uid:
                 self._by_uid.writable().pop(old.pod.uid, None)
+                self.pods_gone += 1
             if before:
                 self._leave(key, before)
         if info is None or pod is None:

@@ -272,9 +272,10 @@ def test_a_part_alone_is_measured_and_drawn(part: str, tmp_path: Path) -> None:
     assert run("--part", part, "--out", str(tmp_path)) == 0
     report = json.loads((tmp_path / "core.json").read_text())
     fields = {"plugins": "by_plugin"}
-    lists = ("speed", "by_plugin", "growth", "sizes", "confirming", "waking", "pauses")
+    lists = ("speed", "by_plugin", "growth", "sizes", "confirming", "devices", "waking", "pauses")
     assert [name for name in lists if report[name]] == [fields.get(part, part)]
-    assert (tmp_path / "core.png").exists() is (part not in ("confirming", "waking", "pauses"))
+    undrawn = ("confirming", "devices", "waking", "pauses")
+    assert (tmp_path / "core.png").exists() is (part not in undrawn)
     assert page.read_text().count("**") == 2
 
 

@@ -9,11 +9,11 @@ from benchmarks.pages import with_places
 from benchmarks.performance import __main__ as command_line
 from benchmarks.performance import page
 from benchmarks.performance.page import Results, places, readme
+from benchmarks.scheduler.claim_workloads import ALL_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
 from benchmarks.scheduler.plan import PARTS
 from benchmarks.scheduler.results import Report, Result
 from benchmarks.scheduler.run import Cpu, Run
-from benchmarks.scheduler.workloads import WORKLOADS
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "benchmarks"
 ROW = "| plain pods (SchedulingBasic) | 1 pods/s | 2 pods/s | 2.0× |"
@@ -119,7 +119,7 @@ def test_one_command_runs_everything_anew_and_writes_the_pages(
         for call in live
         if "--workload" in call
     }
-    assert measured == {(one.name, nodes) for one in WORKLOADS.values() for nodes in one.nodes}
+    assert measured == {(one.name, nodes) for one in ALL_WORKLOADS.values() for nodes in one.nodes}
     parts = {call[call.index("--part") + 1] for call in live}
     assert parts == {*PARTS, "memory"} - {"create"}
     assert all("create" in call for call in live if "drain" in call)

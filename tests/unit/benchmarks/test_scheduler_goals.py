@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from benchmarks.reporting import Goal
+from benchmarks.scheduler.claim_workloads import ALL_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING, POLICY
 from benchmarks.scheduler.footprint import Footprint
 from benchmarks.scheduler.goals import goals
@@ -12,7 +13,7 @@ from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.plan import BOTH, PARTS, plan
 from benchmarks.scheduler.results import Found, Result
 from benchmarks.scheduler.run import Cpu, Events, Latency, Run, Throughput
-from benchmarks.scheduler.workloads import TWO, WORKLOADS
+from benchmarks.scheduler.workloads import TWO
 
 
 def run_of(scheduler: str, rate: float, cpu: float = 1.0, bound: int = 1000) -> Run:
@@ -157,7 +158,7 @@ def test_results_of_parts_are_put_together() -> None:
 
 def test_small_parts_are_about_two_workloads() -> None:
     whole = plan(list(PARTS), [], [], [])
-    assert {workload for workload, _ in whole} == set(WORKLOADS)
+    assert {workload for workload, _ in whole} == set(ALL_WORKLOADS)
     rates = plan(["rates"], [], [], [])
     assert list(rates) == [(name, 5000) for name in TWO]
     assert [(step.way, step.scheduler) for step in rates["SchedulingBasic", 5000]] == [

@@ -107,8 +107,8 @@ def test_pods_at_a_rate_are_timed_from_when_they_were_due() -> None:
     clients = Clients.__new__(Clients)
     clients._connections = [Wire(), Wire()]  # type: ignore[list-item]
     sent: dict[str, float] = {}
-    requests = [Request(str(number), b"") for number in range(5)]
-    asyncio.run(clients.send_at_rate(requests, 1000.0, sent))
+    chains = [(Request(str(number), b""),) for number in range(5)]
+    asyncio.run(clients.send_at_rate(chains, 1000.0, sent))
     distances = {round(sent[str(number + 1)] - sent[str(number)], 6) for number in range(4)}
     assert distances == {0.001}
 

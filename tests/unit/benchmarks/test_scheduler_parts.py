@@ -14,6 +14,7 @@ from benchmarks.environment import environment
 from benchmarks.reporting import percentile
 from benchmarks.scheduler import __main__ as command_line
 from benchmarks.scheduler import cluster, contenders, footprint, kinds, limits, measuring, plot
+from benchmarks.scheduler.claim_workloads import ALL_WORKLOADS
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
 from benchmarks.scheduler.footprint import Footprint
 from benchmarks.scheduler.kinds import Object
@@ -168,6 +169,9 @@ class Fake:
         monkeypatch.setattr(measuring, "measure", self._measure)
         monkeypatch.setattr(footprint, "measure", self._footprint)
         monkeypatch.setattr(
+            limits, "measure_steady", lambda _, task, __: limit_of(task.workload.name, task.nodes)
+        )
+        monkeypatch.setattr(
             limits, "measure", lambda _, task, __: limit_of(task.workload.name, task.nodes)
         )
         for name in contenders.SCHEDULERS:
@@ -180,7 +184,7 @@ class Fake:
 
     @contextmanager
     def _nothing(self) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(list_objects=lambda _: self.pods)
+        yield SimpleNamespace(list_objects=lambda kind, **_: self.pods if kind == "Pod" else [])
 
     def _scheduler(self, plane: object) -> SimpleNamespace:
         return SimpleNamespace(log=lambda: "last words", stop=lambda: None)
@@ -235,12 +239,14 @@ def test_a_short_run_prints_tables_and_writes_its_files(
 
 def test_a_full_run_is_of_all_workloads_on_both_sizes(fake: Fake, tmp_path: Path) -> None:
     assert command_line.main(["--out", str(tmp_path)]) == 0
-    expected = {(one.name, nodes) for one in WORKLOADS.values() for nodes in one.nodes}
+    expected = {(one.name, nodes) for one in ALL_WORKLOADS.values() for nodes in one.nodes}
     assert set(fake.prepared) == {*expected, ("FullCluster", 5000)}
     assert len(fake.prepared) == len(expected) + 1
     assert ("SchedulingDaemonset", 15000) in expected
     assert {name for name, _ in fake.runs} == set(contenders.SCHEDULERS)
-    assert {way for _, way in fake.runs} == {"drain", "create", "50/s", "100/s", "200/s"}
+    assert {way for _, way in fake.runs} == {
+        "drain", "create", "steady", "50/s", "100/s", "200/s"
+    }  # fmt: skip
     report = json.loads((tmp_path / "scheduler.json").read_text())
     basic = next(one for one in report["results"] if one["nodes"] == 5000)
     assert [run["scheduler"] for run in basic["runs"]] == [KUBE_SCHEDULER, MOORING]

@@ -31,6 +31,7 @@ from mooring.framework.decisions.relevant_plugins import RelevantPlugins
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_signature
 from mooring.model.pod import Pod
+from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.compiled_spec import CompiledSpec
 
@@ -58,7 +59,7 @@ class _Known(NamedTuple):
     """What is known of pods with the same spec.
 
     Attributes:
-        changes: how often an object had changed then.
+        changes: the number of the last change of an object then that it depends on.
         signature: what plugins sign for all of them; None if one cannot sign them.
         found: their class, if that is all that is signed.
         relevant: the other plugins that may have something to say.
@@ -91,6 +92,8 @@ class EquivalenceClasses:
         self._used: OrderedDict[EquivalenceClass, int] = OrderedDict()
         self._used_last: EquivalenceClass | None = None
         self._bytes = 0
+        # The number of the last change of any object, and of one that matters here.
+        self._changes = (-1, -1)
 
     def decide(self, cycle: Cycle, observer: Observer) -> Decision | None:
         """Find the best nodes; None if the decision has to be made in full.
@@ -121,7 +124,9 @@ class EquivalenceClasses:
         pre_filters = self._others.pre_filters
         if pre_filters is not None and not pre_filters.leave_all(cycle, observer):
             return None
-        filters, scores = known.relevant.of(cycle)
+        filters, scores, skipped = known.relevant.of(cycle)
+        if skipped:
+            cycle.skipped |= skipped
         mask = narrowed(filters, cycle, fits) if filters else fits
         if mask is None:
             return None
@@ -163,7 +168,7 @@ class EquivalenceClasses:
     def _known(self, cycle: Cycle) -> _Known:
         """What is known of pods with the pod's spec."""
         # To make a signature takes longer than the rest of the decision.
-        changes = cycle.cluster.catalog.changes
+        changes = self._object_changes(cycle.cluster.catalog)
         spec = cycle.shape.spec
         known = self._by_spec.get(spec)
         if (
@@ -181,6 +186,14 @@ class EquivalenceClasses:
                 self._by_spec.clear()  # most of them belong to pods that have their node
             known = self._by_spec[spec] = _Known(changes, signature, found, relevant)
         return known
+
+    def _object_changes(self, catalog: Catalog) -> int:
+        """The number of the last change of an object that may make pods alike or not."""
+        seen, changes = self._changes
+        if seen != catalog.changes:
+            changes = max(map(catalog.version, self._others.alike_by), default=0)
+            self._changes = (catalog.changes, changes)
+        return changes
 
     def _class_of(self, known: _Known, pod: Pod) -> EquivalenceClass | None:
         """The class of a pod that is signed itself as well; None if a plugin cannot sign it."""

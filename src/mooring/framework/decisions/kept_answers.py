@@ -18,14 +18,16 @@ from mooring.framework.decisions.other_plugins import (
     OtherPlugins,
 )
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
-from mooring.framework.declarations import kinds_to_watch, score_scope
+from mooring.framework.declarations import kinds_if_watched, kinds_to_watch, score_scope
 from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import AskFilter
 from mooring.framework.plugin_calls import MAX_SCORE, AskScore, quick_filter
 from mooring.framework.policy_plugin import PolicyFilter, PolicySign
 from mooring.framework.scope import Scope
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -100,11 +102,20 @@ def _other_plugins(
     quick_scores = {one.asker.name for one in scores if one.quick is not None}
     pre_filters = [one for one in askers.pre_filters if one[0] not in {*kept, *quick_filters}]
     pre_scores = [one for one in askers.pre_scores if one[0] not in {*kept, *quick_scores}]
+    plugins = [one.plugin for point in _POINTS for one in points.get(point, ())]
     return OtherPlugins(
         PreFilterWalk(cluster, pre_filters) if pre_filters else None,
         ScoreWalk(pre_scores, ()) if pre_scores else None,
         AskedPlugins(filters, scores),
+        frozenset(kind for one in plugins for kind in _alike_by(one)),
     )
+
+
+def _alike_by(plugin: hook.Hook) -> Collection[type[KubeObject]]:
+    """The kinds of objects on which it depends which pods are alike for a plugin."""
+    if isinstance(plugin, AlikeBy):
+        return plugin.alike_by
+    return kinds_to_watch(plugin) | kinds_if_watched(plugin)
 
 
 def _kept_plugins(
@@ -139,6 +150,8 @@ def _keeps(plugin: hook.Sign) -> bool:
     """Whether answers for a node stay while neither it nor its pods change."""
     if isinstance(plugin, SkipsSigned):
         return True
+    if isinstance(plugin, hook.FilterNodes) and quick_filter(plugin) is not None:
+        return False  # it keeps what it can itself
     if isinstance(plugin, (*hook.PREPARING, *_LATER)) and asks_foreign_code(plugin):
         # What it prepares may depend on all nodes, and later hooks may look for what earlier ones
         # left.

@@ -5,7 +5,7 @@ answers for these (`quick_answers`). The nodes and totals are those that `filter
 `score_walk` find, without what nobody reads here: reasons, and the scores of each plugin.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
 from mooring.framework.arrays import Amounts, Mask
@@ -23,6 +23,7 @@ from mooring.framework.decisions.score_walk import ScoreWalk
 from mooring.framework.handle import AskFilter
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import AskScore
+from mooring.model.meta import KubeObject
 
 
 class AskedFilter(NamedTuple):
@@ -56,10 +57,17 @@ class AskedScore(NamedTuple):
 
 
 class AskedPlugins(NamedTuple):
-    """The plugins that are asked about a pod."""
+    """The plugins that are asked about a pod.
+
+    Attributes:
+        filters: those that may reject nodes.
+        scores: those that may prefer nodes.
+        skipped: those that have nothing to do for it after the choice of a node either.
+    """
 
     filters: Sequence[AskedFilter]
     scores: Sequence[AskedScore]
+    skipped: frozenset[str] = frozenset()
 
 
 class OtherPlugins(NamedTuple):
@@ -69,11 +77,13 @@ class OtherPlugins(NamedTuple):
         pre_filters: asks those that prepare filters; None if there are none.
         pre_scores: asks those that prepare scores; None if there are none.
         asked: the filters and scores.
+        alike_by: the kinds of objects on which it depends what is known of pods with one spec.
     """
 
     pre_filters: PreFilterWalk | None
     pre_scores: ScoreWalk | None
     asked: AskedPlugins
+    alike_by: Collection[type[KubeObject]] = ()
 
 
 def narrowed(filters: Iterable[AskedFilter], cycle: Cycle, possible: Mask) -> Mask | None:

@@ -5,11 +5,13 @@ verdicts with reasons or at the scores of each plugin. Both ways give the same.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import ClassVar
 
 from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
+from mooring.model.meta import KubeObject
 
 #: Gives those of some nodes that are accepted.
 QuickMask = Callable[[Cycle, Mask], Mask]
@@ -17,8 +19,22 @@ QuickMask = Callable[[Cycle, Mask], Mask]
 QuickScores = Callable[[Cycle, Nodes, int], Amounts | None]
 
 
+class AlikeBy:
+    """A plugin for which it depends on few kinds of objects which pods are alike.
+
+    Attributes:
+        alike_by: all kinds that its `sign`, `accepted_alike` and `quick_scores_alike` read. Others
+            change all the time, and nobody has to sign pods again because of that.
+    """
+
+    alike_by: ClassVar[Collection[type[KubeObject]]] = ()
+
+
 class QuickFilter(ABC):
-    """A filter that can tell the nodes it accepts without verdicts."""
+    """A filter that can tell the nodes it accepts without verdicts.
+
+    One that is an `IdleAfterSkip` may add itself to the cycle's skipped plugins meanwhile.
+    """
 
     @abstractmethod
     def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
@@ -36,7 +52,8 @@ class QuickFilter(ABC):
         """What to ask in the place of `accepted` about all pods like this one.
 
         Those are the pods with the same shape and owners, until an object changes or a pod with an
-        affinity term that no other has comes to a node. None if all nodes accept them.
+        affinity term that no other has comes to a node. None if all nodes accept them; then
+        `pre_filter` would skip them.
         """
         return self.accepted
 

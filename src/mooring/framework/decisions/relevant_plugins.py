@@ -7,7 +7,7 @@ Used by `equivalence_classes`.
 
 from collections.abc import Sequence
 
-from mooring.framework.binding_hooks import blame
+from mooring.framework.binding_hooks import IdleAfterSkip, blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.other_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.model.meta import OwnerReference
@@ -48,9 +48,17 @@ class RelevantPlugins:
             return self._every
         found = self._found
         if found is None:
-            filters, scores = self._every
-            found = self._found = AskedPlugins(_filters(filters, cycle), _scores(scores, cycle))
+            filters, scores, _ = self._every
+            asked = _filters(filters, cycle)
+            idle = _idle(filters) - _idle(asked)
+            found = self._found = AskedPlugins(asked, _scores(scores, cycle), idle)
         return found
+
+
+def _idle(filters: Sequence[AskedFilter]) -> frozenset[str]:
+    """Those of some filters that have nothing to do later for pods that they skip."""
+    plugins: list[tuple[str, object]] = [(one.asker.name, one.plugin) for one in filters]
+    return frozenset(name for name, one in plugins if isinstance(one, IdleAfterSkip))
 
 
 def _filters(filters: Sequence[AskedFilter], cycle: Cycle) -> list[AskedFilter]:

@@ -12,9 +12,12 @@ from typing import NewType
 
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.quantity import parse_quantity
+from mooring.state.change_log import ChangeLog
 
 #: A device by driver, pool and name, as in ``driver/pool/device``.
 DeviceID = NewType("DeviceID", str)
+#: Driver and name of a pool.
+PoolID = tuple[str, str]
 #: How much of each capacity, in billionths.
 Consumption = dict[str, int]
 
@@ -31,16 +34,16 @@ class AllocatedState:
         devices: the devices that claims have for themselves, with how many claims have each.
         shared: the devices that claims share, with how many allocations each has.
         consumed: what allocations have taken of the capacities of shared devices.
-        version: another number after every change.
+        log: the pools whose devices were given to claims, or given back.
     """
 
-    __slots__ = ("consumed", "devices", "shared", "version")
+    __slots__ = ("consumed", "devices", "log", "shared")
 
     def __init__(self) -> None:
         self.devices: dict[DeviceID, int] = {}
         self.shared: dict[DeviceID, int] = {}
         self.consumed: dict[DeviceID, Consumption] = {}
-        self.version = 0
+        self.log: ChangeLog[PoolID] = ChangeLog()
 
     def copy(self) -> "AllocatedState":
         """The same devices in use, to be changed in thought."""
@@ -55,13 +58,13 @@ class AllocatedState:
             if one.admin_access:
                 continue
             device = device_id(one.driver, one.pool, one.device)
+            self.log.append((one.driver, one.pool))
             if one.share_id is None:
                 _count(self.devices, device, 1)
                 continue
             _count(self.shared, device, 1)
             if one.consumed_capacity:
                 self.consume(device, _amounts(one.consumed_capacity.items()))
-        self.version += 1
 
     def remove(self, allocation: AllocationResult) -> None:
         """No longer count the devices of an allocation that was added."""
@@ -69,13 +72,13 @@ class AllocatedState:
             if one.admin_access:
                 continue
             device = device_id(one.driver, one.pool, one.device)
+            self.log.append((one.driver, one.pool))
             if one.share_id is None:
                 _count(self.devices, device, -1)
                 continue
             _count(self.shared, device, -1)
             if one.consumed_capacity:
                 self._release(device, _amounts(one.consumed_capacity.items()))
-        self.version += 1
 
     def consume(self, device: DeviceID, amounts: Iterable[tuple[str, int]]) -> None:
         """Count what an allocation takes of a shared device's capacities."""

@@ -10,6 +10,7 @@ carries them out with a stack of its own: how deep it goes, claims decide.
 # allocateOne, allocateDevice, rollbackDevice, CmpRequestOverCapacity
 
 import enum
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from typing import Final, NamedTuple
 
@@ -25,6 +26,8 @@ from mooring.plugins.devices.requests import PreparedClaim, PreparedRequest
 MOST_DEVICES: Final = 32
 #: After so many steps, the search asks whether it has taken too long.
 _STEPS: Final = 256
+#: Of so many candidates, only those with the right value of an attribute are looked at.
+_MANY: Final = 64
 
 
 class AllocatedDevice(NamedTuple):
@@ -155,7 +158,7 @@ class AllocationSearch:
             if outcome is not _Outcome.FOUND:
                 self._undo(taken)
             return outcome
-        for position in range(start, len(candidates)):
+        for position in self._positions(claim, request, len(candidates), start):
             device, failure = candidates[position]
             if self._in_use(claim, request, device.id):
                 continue
@@ -173,6 +176,22 @@ class AllocationSearch:
             if outcome is _Outcome.TOO_MANY:
                 return outcome
         return _Outcome.FAILED
+
+    def _positions(
+        self, claim: int, request: PreparedRequest, count: int, start: int
+    ) -> Sequence[int]:
+        """The candidates to try for a request, from one on: no constraint of its claim allows more.
+
+        Of few, all are tried, and their constraints asked.
+        """
+        if count >= _MANY:
+            for constraint in self._constraints[claim]:
+                demanded = constraint.demanded(request.request, request.full_name)
+                if demanded is not None:
+                    found = self._devices.with_value(request, *demanded)
+                    if found is not None:
+                        return found[bisect_left(found, start) :]
+        return range(start, count)
 
     def _in_use(self, claim: int, request: PreparedRequest, device: DeviceID) -> bool:
         """Whether a request cannot have a device because somebody else has it for himself."""

@@ -9,6 +9,7 @@ changes nothing: inventory, selectors and state outlive it.
 # Allocate
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from mooring.errors import AllocationError
 from mooring.model.devices.allocation import AllocationResult
@@ -16,7 +17,11 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
 from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.allocation_results import NewShareID, allocation_result
-from mooring.plugins.devices.allocation_search import MOST_DEVICES, AllocationSearch
+from mooring.plugins.devices.allocation_search import (
+    MOST_DEVICES,
+    AllocatedDevice,
+    AllocationSearch,
+)
 from mooring.plugins.devices.counters import AvailableCounters
 from mooring.plugins.devices.node_devices import CandidateOrder, NodeDevices
 from mooring.plugins.devices.pools import DeviceInventory
@@ -75,21 +80,62 @@ class Allocator:
         pools = self._inventory.pools(node)
         devices = NodeDevices(node, pools, self._selectors, self._state, self._check_time)
         devices.order = self.order
-        for claim in self.claims:
-            _check(claim, devices)
-        search = AllocationSearch(self.claims, devices, self._available, self._check_time)
-        if not search.run():
-            if devices.invalid:
-                raise AllocationError(
-                    "invalid resource pools were encountered", only_this_node=True
-                )
+        found = find_devices(self.claims, devices, self._available, self._check_time)
+        if found is None:
             return None
-        return [
-            allocation_result(
-                claim, _chosen(claim, index, search), search.found[index], node.name, new_share_id
-            )
-            for index, claim in enumerate(self.claims)
-        ]
+        return allocation_results(self.claims, found, node.name, new_share_id)
+
+
+class FoundDevices(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        devices: the devices of each claim.
+        chosen: for each claim, the way in which each of its requests is met.
+    """
+
+    devices: Sequence[Sequence[AllocatedDevice]]
+    chosen: Sequence[Sequence[PreparedRequest]]
+
+
+def find_devices(
+    claims: Sequence[PreparedClaim],
+    devices: NodeDevices,
+    available: AvailableCounters,
+    check_time: Callable[[], object],
+) -> FoundDevices | None:
+    """The devices that claims get on a node; None if there are not enough.
+
+    Args:
+        claims: what they ask for.
+        devices: the devices that the node can use.
+        available: what is left of counters.
+        check_time: called now and then; it raises an error if the search takes too long.
+
+    Raises:
+        AllocationError: a claim, class, selector or pool is wrong.
+    """
+    for claim in claims:
+        _check(claim, devices)
+    search = AllocationSearch(claims, devices, available, check_time)
+    if search.run():
+        chosen = [_chosen(claim, index, search) for index, claim in enumerate(claims)]
+        return FoundDevices(search.found, chosen)
+    if devices.invalid:
+        raise AllocationError("invalid resource pools were encountered", only_this_node=True)
+    return None
+
+
+def allocation_results(
+    claims: Sequence[PreparedClaim], found: FoundDevices, node: str, new_share_id: NewShareID
+) -> list[AllocationResult]:
+    """What is written into claims that get what was found on a node.
+
+    Raises:
+        AllocationError: a slice is for nodes that cannot be written there.
+    """
+    parts = zip(claims, found.chosen, found.devices, strict=True)
+    return [allocation_result(*one, node, new_share_id) for one in parts]
 
 
 def _check(claim: PreparedClaim, devices: NodeDevices) -> None:

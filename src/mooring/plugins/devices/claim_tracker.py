@@ -27,6 +27,7 @@ from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.selectors import DeviceSelectors, Matches
+from mooring.plugins.devices.shape_answers import ClaimShapes
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.change_tracking import CatalogChanges
@@ -41,6 +42,7 @@ class ClaimTracker:
         selectors: which devices match.
         scoring_selectors: the same for scores, where no device can be shared.
         state: which devices are in use.
+        kept: what claims get on each node, kept for claims that ask for the same.
         extended_resources: the resources that classes of devices provide.
         catalog: classes, slices and claims as they are stored.
     """
@@ -50,6 +52,7 @@ class ClaimTracker:
         self.selectors = DeviceSelectors(_device_selector)
         self.scoring_selectors = DeviceSelectors(_scoring_selector)
         self.state = AllocatedState()
+        self.kept = ClaimShapes(self.inventory, self.selectors, self.state, catalog)
         self.extended_resources = ExtendedResourceCache()
         self.catalog = catalog
         self._slices_version = -1
@@ -61,6 +64,7 @@ class ClaimTracker:
         self._in_flight = assume_cache.in_flight
         #: The claims that are to be created, with the unique ids of their pods.
         self._created: dict[str, str] = {}
+        self._pods_gone = -1
         #: The claims for extended resources, by the unique id of their pod.
         self._extended: dict[str, ResourceClaim] = {}
         for kind, key in self._in_flight:
@@ -69,12 +73,12 @@ class ClaimTracker:
 
     def refresh(self, cluster: Cluster) -> None:
         """Take over what changed in the cluster."""
-        for key, pod in list(self._created.items()):
-            if (ResourceClaim, key) not in self._in_flight:
-                del self._created[key]
-            elif cluster.pod_by_uid(pod) is None:
-                # The claim may have come and gone unseen.
-                self.unreserve(key)
+        if self._created and self._pods_gone != cluster.pods_gone:
+            self._pods_gone = cluster.pods_gone
+            for key, pod in list(self._created.items()):
+                if cluster.pod_by_uid(pod) is None:
+                    # The claim may have come and gone unseen.
+                    self.unreserve(key)
         for _, key in self._assume_cache.pop_ended():
             # Allocated and released again, perhaps, with no decision in between.
             self._count(key)
@@ -86,6 +90,7 @@ class ClaimTracker:
             self._index(old, new)
             if new is None or new.status.allocation is not None:
                 self._in_flight.pop((ResourceClaim, key), None)
+                self._created.pop(key, None)
             self._count(key)
 
     @property
@@ -127,6 +132,7 @@ class ClaimTracker:
 
     def unreserve(self, key: str) -> None:
         """No longer count an allocation that was not written; harmless if it was."""
+        self._created.pop(key, None)
         if self._in_flight.pop((ResourceClaim, key), None) is not None:
             self._count(key)
 

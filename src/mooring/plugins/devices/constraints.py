@@ -53,6 +53,10 @@ class Constraint(ABC):
         names = self._requests
         return not names or request in names or full_name in names
 
+    def demanded(self, request: str, full_name: str) -> tuple[str, AttributeValue] | None:  # noqa: ARG002
+        """The attribute and the only value of it that a device for a request may have, if any."""
+        return None
+
     @abstractmethod
     def _allows(self, value: AttributeValue) -> bool:
         """Whether a device with this value may be added to those that were."""
@@ -70,6 +74,12 @@ class MatchAttribute(Constraint):
     """All devices have the same value, which is the first one's."""
 
     _value: AttributeValue = ("", "")
+
+    def demanded(self, request: str, full_name: str) -> tuple[str, AttributeValue] | None:
+        """The value of the devices that were added."""
+        if not self._devices or not self._concerns(request, full_name):
+            return None
+        return self._attribute, self._value
 
     def _allows(self, value: AttributeValue) -> bool:
         return bool(value[0]) and value == self._value

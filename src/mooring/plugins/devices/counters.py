@@ -9,8 +9,8 @@ Owns `AvailableCounters`, what claims that are allocated have left of a pool's c
 
 from typing import NamedTuple
 
-from mooring.plugins.devices.allocated_state import AllocatedState
-from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.pooled_device import CounterID, PooledDevice
 from mooring.plugins.devices.pools import Pool
 
 
@@ -25,15 +25,32 @@ class AvailableCounters:
 
     def __init__(self, state: AllocatedState) -> None:
         self._state = state
-        self._left: dict[tuple[PoolID, int], _Left] = {}
+        self._seen = state.log.end
+        self._left: dict[PoolID, dict[int, _Left]] = {}
+
+    def forget(self) -> None:
+        """The pools are others now."""
+        self._left.clear()
 
     def of(self, pool: Pool) -> _Left:
         """What is left of a pool's counters, in billionths."""
-        key = (pool.id, pool.generation)
-        left = self._left.get(key)
+        if self._seen != self._state.log.end:
+            self._forget_changed()
+        by_generation = self._left.setdefault(pool.id, {})
+        left = by_generation.get(pool.generation)
         if left is None:
-            left = self._left[key] = self._count(pool)
+            left = by_generation[pool.generation] = self._count(pool)
         return left
+
+    def _forget_changed(self) -> None:
+        log = self._state.log
+        changed = log.since(self._seen)
+        self._seen = log.end
+        if changed is None:
+            self._left.clear()
+        else:
+            for pool in changed:
+                self._left.pop(pool, None)
 
     def _count(self, pool: Pool) -> _Left:
         counters = dict(pool.limits)

@@ -12,7 +12,8 @@ from mooring.framework.verdict import ERROR
 from mooring.model.devices.allocation import AllocationResult
 from mooring.plugins.devices.binding_conditions import has_binding_conditions
 from mooring.plugins.devices.claim_plans import no_mappings
-from mooring.plugins.devices.pod_devices import IN_MEMORY, PodDevices
+from mooring.plugins.devices.extended_requests import IN_MEMORY
+from mooring.plugins.devices.pod_devices import PodDevices
 
 
 def device_notes(state: PodDevices, nodes: Sequence[str]) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def device_notes(state: PodDevices, nodes: Sequence[str]) -> dict[str, Any]:
     allocated = [one.status.allocation for one in state.claims]
     waits_anyway = _has_conditions([one for one in allocated if one is not None])
     for node in nodes:
-        found = state.allocations.get(node)
+        found = state.allocation(node)
         results = found.results if found is not None else ()
         if found is not None and found.extended is not None and not found.extended.mappings:
             fails[node] = {"code": ERROR, "reasons": [no_mappings(state.pod.key)]}

@@ -13,12 +13,18 @@ from typing import Any, ClassVar, Final
 import msgspec
 import numpy as np
 
-from mooring.framework.arrays import Amounts
+from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import (
+    AlikeBy,
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
 from mooring.framework.decisions.record_notes import RecordNotes
-from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
 from mooring.framework.handle import Handle
 from mooring.framework.hook import (
@@ -42,7 +48,7 @@ from mooring.framework.hook import (
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.scope import Scope
-from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
+from mooring.framework.verdict import Verdict, Verdicts, fail, reject
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
@@ -57,6 +63,7 @@ from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.diagnosis.details import DeviceDetails
 from mooring.plugins.devices.diagnosis.remedies import DeviceRemedies
+from mooring.plugins.devices.extended_requests import in_memory_claim
 from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
 from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
 from mooring.plugins.devices.opt_in.device_trial import resolvable
@@ -64,9 +71,12 @@ from mooring.plugins.devices.pod_claims import (
     EXTENDED_RESOURCE_CLAIM,
     check_classes,
     claims_of,
+    names_claim,
 )
-from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
+from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.search_limit import SearchLimit
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.cluster import Cluster
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
 _NO_STATE: Final = fail("not found")
@@ -119,7 +129,9 @@ class DynamicResources(
     Sign,
     DeviceDetails,
     DeviceRemedies,
-    NormalizesByExtremes,
+    QuickFilter,
+    QuickScore,
+    AlikeBy,
     RecordNotes,
     IdleAfterSkip,
 ):
@@ -139,6 +151,7 @@ class DynamicResources(
     )
     filter_scope = Scope.NODES
     score_scope = Scope.NODES
+    alike_by = (DeviceClass,)
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
@@ -203,19 +216,16 @@ class DynamicResources(
         preemption = self._preemption
         if preemption is not None:
             state = preemption.devices(nodes.cycle, state)
-        choice = np.zeros(len(nodes), np.int32)
-        table: list[Verdict] = [ACCEPT]
-        places: dict[Verdict, int] = {ACCEPT: 0}
-        for index, node in enumerate(nodes):
-            verdict = state.verdict(node)
-            if preemption is not None:
-                verdict = resolvable(verdict)
-            place = places.get(verdict)
-            if place is None:
-                place = places[verdict] = len(table)
-                table.append(verdict)
-            choice[index] = place
-        return Verdicts(choice, table) if choice.any() else None
+        found: Verdicts | None
+        answers = state.answer_all(nodes.columns)
+        if answers is None:
+            found = Verdicts.each([state.verdict(node) for node in nodes])
+        else:
+            choice = nodes.take(answers.choice)
+            found = Verdicts(choice, answers.table) if choice.any() else None
+        if found is None or preemption is None:
+            return found
+        return Verdicts(found.choice, [resolvable(one) for one in found.table])
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Another pod has come in thought: it has devices, if preemption counts these."""
@@ -254,10 +264,10 @@ class DynamicResources(
     def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:
         """The claims of which one would have to be deallocated."""
         state: PodDevices = cycle.data[self.name]
-        row_of = cycle.cluster.columns.row_of
+        columns = cycle.cluster.columns
         found: set[int] = set()
-        for node, claims in state.unavailable.items():
-            first = filtering.rejection(row_of[node])
+        for node, claims in state.unavailable(columns.nodes):
+            first = filtering.rejection(columns.row_of[node])
             if first is not None and first.plugin == self.name:  # others were asked before
                 found.update(index for index in claims if state.may_deallocate(index))
         return [state.claims[index] for index in sorted(found)]
@@ -267,7 +277,7 @@ class DynamicResources(
         state: PodDevices | None = nodes.cycle.data.get(self.name)
         if state is None or not (state.prioritized or self._best_fit):
             return np.zeros(len(nodes), np.int64)
-        scores = np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
+        scores = state.scores(nodes)
         best_fit = self._best_fit
         if best_fit is not None:
             tracker = tracker_of(nodes.cycle.cluster)
@@ -289,7 +299,7 @@ class DynamicResources(
         state: PodDevices | None = cycle.data.get(self.name)
         if state is None:
             return None
-        allocation = state.allocations.get(node.name)
+        allocation = state.allocation(node.name)
         if allocation is None and state.to_allocate and state.own_claims:
             return fail("claim allocation not found for node")
         waiting = state.reservations(node.name, self._random_text(5))
@@ -335,14 +345,34 @@ class DynamicResources(
             RequeueHint(ResourceSlice, either),
         )
 
+    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
+        """The nodes where the claims have devices, or can get them; none if that is unusual."""
+        answer = self.pre_filter(cycle)
+        if answer is SKIP:
+            cycle.skipped.add(self.name)
+            return possible
+        state: PodDevices | None = cycle.data[self.name]
+        answers = state.answer_all(cycle.cluster.columns) if state is not None else None
+        return possible & answers.accepted if answers is not None else np.zeros_like(possible)
+
+    def accepted_alike(self, cycle: Cycle) -> QuickMask | None:
+        """Pods without claims and extended resources from devices fit everywhere."""
+        return self.accepted if _needs_devices(cycle.pod, cycle.cluster) else None
+
+    def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
+        """Scores where a request can be met in several ways."""
+        state: PodDevices | None = cycle.data.get(self.name)
+        if state is None or not state.prioritized:
+            return None
+        return self.normalize(cycle, nodes, state.scores(nodes)) * weight
+
+    def quick_scores_alike(self, cycle: Cycle) -> QuickScores | None:
+        """The same for pods with claims; others get none."""
+        return self.quick_scores if _needs_devices(cycle.pod, cycle.cluster) else None
+
     def sign(self, pod: Pod) -> frozenset[tuple[str, str]] | None:
         """Nothing for pods without devices; what is left for others changes with every pod."""
-        if pod.spec.resource_claims:
-            return None
-        tracker = tracker_of(self._handle.cluster)
-        if tracker.extended_resources.requested_by(pod, tracker.catalog):
-            return None
-        return frozenset()
+        return None if _needs_devices(pod, self._handle.cluster) else frozenset()
 
     def record_notes(
         self, cycle: Cycle, filtering: Filtering, post_filter: Verdict | None
@@ -367,10 +397,15 @@ class DynamicResources(
 
     def _claim_helps(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterClaimChange
+        released = (
+            old is not None and old.status.allocation is not None and new.status.allocation is None
+        )
+        if not released and not names_claim(pod, new):
+            return False  # as most: every pending pod is asked about every claim
         claims = claims_of(pod, self._handle.cluster.catalog)
         if isinstance(claims, Verdict):
             return False
-        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+        if released:
             return True
         if all(one.uid != new.uid for one in claims):
             return False
@@ -409,3 +444,10 @@ class DynamicResources(
     def _time(self) -> str:
         now = datetime.fromtimestamp(self._handle.now_ns() / 10**9, UTC)
         return f"{now:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _needs_devices(pod: Pod, cluster: Cluster) -> bool:
+    """Whether a pod has claims, or asks for extended resources that devices may provide."""
+    if pod.spec.resource_claims:
+        return True
+    return bool(tracker_of(cluster).extended_resources.requested_by(pod, cluster.catalog))

@@ -1,21 +1,33 @@
 """The requests for devices that a pod's extended resources come to.
 
-Where a node has no resource of that name of its own, a claim is made for the pod. Owns how the
-containers' amounts become requests, and which container uses which.
+Where a node has no resource of that name of its own, a claim is made for the pod. Owns how that
+claim is called, how the containers' amounts become requests, and which container uses which.
 """
 
 # parity v1.36.4: plugins/dynamicresources/extendeddynamicresources.go createRequestsAndMappings
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from mooring.model.devices.resource_claim import EXACT_COUNT, DeviceRequest, ExactDeviceRequest
-from mooring.model.meta import KubeStruct
+from mooring.model.devices.resource_claim import (
+    EXACT_COUNT,
+    DeviceClaim,
+    DeviceRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from mooring.model.meta import KubeStruct, ObjectMeta
 from mooring.model.pod import Container, Pod
 from mooring.model.quantity import parse_quantity
 
 _ALWAYS = "Always"
+#: The name of a claim that does not exist yet.
+IN_MEMORY: Final = "<extended-resources>"
+#: The most characters of a name that the API server generates.
+_MOST_CHARACTERS: Final = 63
 
 
 class ContainerExtendedResourceRequest(KubeStruct, frozen=True, rename="camel"):
@@ -115,3 +127,18 @@ def _of_container(
 
 def _count(request: DeviceRequest) -> int:
     return request.exactly.count if request.exactly is not None else 0
+
+
+def in_memory_claim(pod: Pod) -> ResourceClaim:
+    """A claim for a pod's extended resources, which is created when a node was chosen."""
+    return ResourceClaim(metadata=ObjectMeta(name=IN_MEMORY, namespace=pod.namespace))
+
+
+def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
+    """The claim for a pod's extended resources as it is created."""
+    # parity v1.36.4: apiserver/pkg/storage/names/generate.go
+    start = f"{pod.name}-extended-resources-"[: _MOST_CHARACTERS - len(suffix)]
+    return ResourceClaim(
+        metadata=ObjectMeta(name=start + suffix, namespace=pod.namespace),
+        spec=ResourceClaimSpec(devices=DeviceClaim(requests=list(requests) or None)),
+    )

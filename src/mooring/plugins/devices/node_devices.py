@@ -8,11 +8,12 @@ make up "all" devices.
 # validateDeviceRequest, isSelectable
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState
+from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
 from mooring.plugins.devices.consumable_capacity import RequestedCapacity, fits
-from mooring.plugins.devices.pooled_device import PooledDevice, PoolID
+from mooring.plugins.devices.pooled_device import AttributeValue, PooledDevice
 from mooring.plugins.devices.pools import Pool, is_for
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, Selection
@@ -21,6 +22,15 @@ from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, 
 CandidateOrder = Callable[
     ["NodeDevices", PreparedRequest, Sequence[DeviceCandidate]], list[DeviceCandidate]
 ]
+#: So many combinations of expressions are remembered from one search to the next.
+_MOST_SELECTIONS: Final = 8
+
+
+class _ByValue(NamedTuple):
+    """Candidates by the value of an attribute; incomplete if looking at one of them fails."""
+
+    places: dict[AttributeValue | None, list[int]]
+    complete: bool
 
 
 class NodeDevices:
@@ -56,6 +66,14 @@ class NodeDevices:
         self._matching: dict[Selection, list[DeviceCandidate]] = {}
         self._all: dict[int, list[DeviceCandidate]] = {}
         self._ordered: dict[tuple[Selection, RequestedCapacity], list[DeviceCandidate]] = {}
+        self._by_value: dict[tuple[Selection, RequestedCapacity, str], _ByValue] = {}
+
+    def begin(self) -> None:
+        """Another search begins: devices are in use that were not, or no longer."""
+        self._all.clear()
+        if len(self._matching) > _MOST_SELECTIONS:
+            self._matching.clear()
+            self._by_value.clear()
 
     @property
     def invalid(self) -> bool:
@@ -95,6 +113,26 @@ class NodeDevices:
                 if pool.usable:
                     self._extend(found, pool, selection)
         return found
+
+    def with_value(
+        self, request: PreparedRequest, attribute: str, value: AttributeValue
+    ) -> Sequence[int] | None:
+        """The places in `candidates` of devices with a value; None if all have to be looked at.
+
+        Looking at a candidate may fail, and then it has to.
+        """
+        key = (request.selection, request.capacity if self.order is not None else (), attribute)
+        index = self._by_value.get(key)
+        if index is None:
+            index = self._by_value[key] = self._index(request, attribute)
+        return index.places.get(value, ()) if index.complete else None
+
+    def _index(self, request: PreparedRequest, attribute: str) -> _ByValue:
+        places: dict[AttributeValue | None, list[int]] = {}
+        candidates = self.candidates(request)
+        for place, one in enumerate(candidates):
+            places.setdefault(one.device.attribute(attribute), []).append(place)
+        return _ByValue(places, all(one.failure is None for one in candidates))
 
     def _extend(self, found: list[DeviceCandidate], pool: Pool, selection: Selection) -> None:
         """Add the devices of a pool that match, and those for which a selector fails."""

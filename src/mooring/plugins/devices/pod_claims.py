@@ -39,6 +39,16 @@ def claims_of(pod: Pod, catalog: Catalog) -> list[ResourceClaim] | Verdict:
     return found
 
 
+def names_claim(pod: Pod, claim: ResourceClaim) -> bool:
+    """Whether a pod names a claim, or was told its name."""
+    if pod.namespace != claim.namespace:
+        return False
+    name = claim.name
+    return any(one.resource_claim_name == name for one in pod.spec.resource_claims or ()) or any(
+        one.resource_claim_name == name for one in pod.status.resource_claim_statuses or ()
+    )
+
+
 def check_classes(claim: ResourceClaim, find_class: FindClass) -> Verdict | None:
     """A rejection if a request of a claim names a class that does not exist."""
     for request in claim.spec.devices.requests or ():

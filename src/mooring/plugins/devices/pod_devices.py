@@ -7,21 +7,22 @@ was found there for those who reserve and score.
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, PostFilter, computeScore
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from mooring.errors import AllocationError
+from mooring.framework.arrays import Amounts, Mask
+from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.resource_claim import (
     DeviceClaim,
-    DeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
-from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.allocator import Allocator
@@ -29,18 +30,20 @@ from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_plans import ClaimReservation
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.device_classes import is_device_resource
-from mooring.plugins.devices.extended_requests import ExtendedRequests, extended_requests
+from mooring.plugins.devices.extended_requests import (
+    IN_MEMORY,
+    ExtendedRequests,
+    extended_requests,
+    named_claim,
+)
+from mooring.plugins.devices.node_answers import NodeAnswers, NodesPart
 from mooring.plugins.devices.node_devices import CandidateOrder
 from mooring.plugins.devices.pod_claims import is_reserved_for
 from mooring.plugins.devices.requests import PreparedClaim
+from mooring.plugins.devices.search_limit import SearchLimit
+from mooring.plugins.devices.shape_answers import NOT_ENOUGH, score_of
+from mooring.state.columns import Columns
 
-#: The name of a claim that does not exist yet.
-IN_MEMORY: Final = "<extended-resources>"
-#: The most characters of a name that the API server generates.
-_MOST_CHARACTERS: Final = 63
-#: A request that is met in the first way scores so much, and one less for each way down.
-_BEST: Final = 8
-NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
 _NOT_HERE: Final = reject("resourceclaim not available on the node", unresolvable=True)
 _STALE: Final = reject("cannot schedule extended resource claim", unresolvable=True)
 _NO_RESOURCE: Final = reject("cannot fit resource", unresolvable=True)
@@ -60,54 +63,6 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     claims: Sequence[PreparedClaim] = ()
 
 
-def named_claim(pod: Pod, requests: Sequence[DeviceRequest], suffix: str) -> ResourceClaim:
-    """The claim for a pod's extended resources as it is created."""
-    # parity v1.36.4: apiserver/pkg/storage/names/generate.go
-    start = f"{pod.name}-extended-resources-"[: _MOST_CHARACTERS - len(suffix)]
-    return ResourceClaim(
-        metadata=ObjectMeta(name=start + suffix, namespace=pod.namespace),
-        spec=ResourceClaimSpec(devices=DeviceClaim(requests=list(requests) or None)),
-    )
-
-
-class SearchLimit:
-    """How long the search for devices on one node may take.
-
-    Args:
-        now_ns: the clock.
-        timeout_ns: how long; 0 for as long as it takes.
-    """
-
-    def __init__(self, now_ns: Callable[[], int], timeout_ns: int) -> None:
-        self._now_ns = now_ns
-        self._timeout_ns = timeout_ns
-        self._node = ""
-        self._end = 0
-        self._problem = ""
-
-    def start(self, node: str) -> None:
-        """The search on a node begins, unless it took too long on another one.
-
-        Raises:
-            AllocationError: it did; this ends the attempt, and other nodes would only cost time.
-        """
-        if self._problem:
-            raise AllocationError(self._problem)
-        self._node = node
-        self._end = self._now_ns() + self._timeout_ns
-
-    def check(self) -> None:
-        """Raise an error if it takes too long."""
-        if self._timeout_ns and self._now_ns() > self._end:
-            self._problem = f"node {self._node}: timed out trying to allocate devices"
-            raise AllocationError(self._problem)
-
-
-def in_memory_claim(pod: Pod) -> ResourceClaim:
-    """A claim for a pod's extended resources, which is created when a node was chosen."""
-    return ResourceClaim(metadata=ObjectMeta(name=IN_MEMORY, namespace=pod.namespace))
-
-
 class PodDevices:
     """The claims of a pod, and what they get.
 
@@ -123,10 +78,10 @@ class PodDevices:
     Attributes:
         claims: all claims of the pod; that for extended resources comes last.
         to_allocate: those of them that are not allocated yet.
-        allocations: what the pod gets on the nodes that were accepted.
-        unavailable: the allocated claims that cannot be used, on nodes rejected because of that.
+        answers: the answers about all nodes at once, if they can be had.
         reserved: the keys of the claims whose allocation is counted for the chosen node.
         order: the order in which devices are tried; None is that of kube-scheduler.
+        in_thought: other devices are in use than really are.
     """
 
     def __init__(
@@ -145,10 +100,10 @@ class PodDevices:
         self.extended = extended
         self.claims = [*own_claims, extended] if extended is not None else list(own_claims)
         self.to_allocate = [one for one in self.claims if one.status.allocation is None]
-        self.allocations: dict[str, NodeAllocation] = {}
-        self.unavailable: dict[str, list[int]] = {}
+        self.answers: NodeAnswers | None = None
         self.reserved: list[str] = []
         self.order: CandidateOrder | None = None
+        self.in_thought = False
         self._tracker = tracker
         self._new_share_id = new_share_id
         self._limit = limit
@@ -157,15 +112,21 @@ class PodDevices:
             one.status.allocation is not None and bool(conditions.failure(one))
             for one in self.claims
         ]
-        self._asked: dict[frozenset[str], tuple[Allocator, ExtendedRequests | None]] = {}
+        self._allocations: dict[str, NodeAllocation] = {}
+        self._allocators: dict[frozenset[str], tuple[Allocator, ExtendedRequests | None]] = {}
         self._verdicts: dict[str, Verdict] = {}
 
     def on(self, tracker: ClaimTracker) -> "PodDevices":
         """The same pod where other devices are in use; nothing has been looked at there yet."""
         made = copy.copy(self)
-        made.allocations, made.unavailable, made.reserved = {}, {}, []
-        vars(made).update(_tracker=tracker, _asked={}, _verdicts={})
+        made.answers, made.reserved, made.in_thought = None, [], True
+        vars(made).update(_tracker=tracker, _allocations={}, _allocators={}, _verdicts={})
         return made
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether nodes have to be looked at one by one: what is kept is not for this."""
+        return self.in_thought or self.order is not None
 
     def verdict(self, node: Node) -> Verdict:
         """Whether the pod's claims have, or can have, devices on a node."""
@@ -179,9 +140,30 @@ class PodDevices:
             self._verdicts[node.name] = found
         return found
 
+    def answer_all(self, columns: Columns) -> NodeAnswers | None:
+        """The verdicts on all nodes, from what is kept; None if each has to be looked at."""
+        if self.answers is None and not self.one_by_one and not self._is_stale:
+            self.answers = self._answers(columns)
+        return self.answers
+
     def allocation(self, node: str) -> NodeAllocation | None:
         """What the pod gets on a node that was accepted; None if there is nothing to allocate."""
-        return self.allocations.get(node)
+        found = self._allocations.get(node)
+        if found is None and self.answers is not None:
+            known = self.answers.allocation(node, self._new_share_id)
+            if known is not None:
+                found = self._allocations[node] = NodeAllocation(*known)
+        return found
+
+    def unavailable(self, nodes: Iterable[Node]) -> Iterator[tuple[str, list[int]]]:
+        """The nodes rejected because of allocated claims that cannot be used, with these claims."""
+        if self.answers is not None:
+            names = set(self.answers.rejected_with(_NOT_HERE))
+        else:
+            names = {name for name, one in self._verdicts.items() if one == _NOT_HERE}
+        for node in nodes:
+            if node.name in names:
+                yield node.name, self._unusable(node)
 
     @property
     def prioritized(self) -> bool:
@@ -205,7 +187,7 @@ class PodDevices:
             node: the name of the node.
             suffix: ends the name of the claim for extended resources.
         """
-        allocation = self.allocations.get(node)
+        allocation = self.allocation(node)
         if self.to_allocate and allocation is None:
             return []  # a device plugin provides all extended resources there
         results = iter(allocation.results if allocation is not None else ())
@@ -234,21 +216,85 @@ class PodDevices:
             and all(one.uid == self.pod.uid for one in users)
         )
 
-    def score(self, node: str) -> int:
-        """How good the ways are in which requests with several ways are met on a node."""
-        allocation = self.allocations.get(node)
+    def scores(self, nodes: Nodes) -> Amounts:
+        """(n_nodes,) how good the ways are in which requests with several ways are met."""
+        if not self.to_allocate:
+            return np.zeros(len(nodes), np.int64)
+        claims = [(one, one.status.allocation) for one in self.own_claims]
+        more = score_of([(claim, found) for claim, found in claims if found is not None])
+        if self.answers is not None:
+            return nodes.take(self.answers.scores(more))
+        return np.fromiter((self._score(one.name, more) for one in nodes), np.int64, len(nodes))
+
+    def _score(self, node: str, more: int) -> int:
+        allocation = self._allocations.get(node)
         if allocation is None:
             return 0
-        results = iter(allocation.results)
-        score = 0
-        for claim in self.claims:
-            found = claim.status.allocation or next(results)
-            names = {one.request for one in found.devices.results or ()}
-            for request in claim.spec.devices.requests or ():
-                for index, one in enumerate(request.first_available or ()):
-                    if f"{request.name}/{one.name}" in names:
-                        score += _BEST - index
-        return score
+        return more + score_of(zip(self.to_allocate, allocation.results, strict=True))
+
+    @property
+    def _is_stale(self) -> bool:
+        """Whether a claim for extended resources of an earlier attempt is in the way."""
+        return self.extended is not None and bool(self.extended.spec.devices.requests)
+
+    def _answers(self, columns: Columns) -> NodeAnswers | None:
+        tracker = self._tracker
+        tracker.kept.groups.refresh(columns)
+        answers = NodeAnswers(columns, tracker.kept.groups.of_row)
+        for resources, mask in self._by_resources(columns):
+            if resources is None:
+                if mask is not None:
+                    answers.reject(mask, _NO_RESOURCE)
+                continue
+            nothing = self.extended is not None and not resources and not self.own_claims
+            if not self.to_allocate or nothing:
+                continue
+            claims, extended = self._claims_with(resources)
+            shape = tracker.kept.of(claims, columns, self._limit.begin)
+            if shape is None:
+                return None
+            answers.add(NodesPart(mask, shape, extended))
+        for index, claim in enumerate(self.claims):
+            usable = self._usable_on(columns, index, claim)
+            if usable is not None:
+                answers.reject(~usable, _NOT_HERE)
+        return answers
+
+    def _by_resources(self, columns: Columns) -> list[tuple[frozenset[str] | None, Mask | None]]:
+        """The nodes by the resources that they have to provide by devices; see `_from_devices`."""
+        if self.extended is None:
+            return [(frozenset(), None)]
+        names = [one for one, amount in self.pod.requests.items() if amount]
+        names = [one for one in names if is_device_resource(one)]
+        kinds = np.zeros(len(columns), np.int64)
+        impossible = np.zeros(len(columns), np.bool_)
+        for place, name in enumerate(names):
+            without = columns.allocatable(name) == 0
+            if name in self._classes:
+                kinds |= without.astype(np.int64) << place
+                continue
+            for row in without.nonzero()[0].tolist():
+                impossible[row] |= name not in columns.nodes[row].allocatable
+        found: list[tuple[frozenset[str] | None, Mask | None]] = []
+        if impossible.any():
+            found.append((None, impossible))
+            kinds[impossible] = -1
+        for kind in np.unique(kinds).tolist():
+            if kind >= 0:
+                resources = frozenset(name for place, name in enumerate(names) if kind >> place & 1)
+                mask = kinds == kind
+                found.append((resources, None if mask.all() else mask))
+        return found
+
+    def _usable_on(self, columns: Columns, index: int, claim: ResourceClaim) -> Mask | None:
+        """(n,) the nodes where a claim can be used; None if that is everywhere."""
+        allocation = claim.status.allocation
+        if allocation is None:
+            return None
+        if self._failed[index]:
+            return np.zeros(len(columns), np.bool_)
+        selector = allocation.node_selector
+        return columns.selector_mask(selector) if selector is not None else None
 
     def _check(self, node: Node) -> Verdict:
         from_devices: frozenset[str] = frozenset()
@@ -261,9 +307,7 @@ class PodDevices:
             from_devices = found
             if not from_devices and not self.own_claims:
                 return ACCEPT
-        unavailable = [
-            index for index, claim in enumerate(self.claims) if not self._usable(index, claim, node)
-        ]
+        unavailable = self._unusable(node)
         allocation = None
         if self.to_allocate:
             allocator, extended = self._allocator(from_devices)
@@ -273,11 +317,16 @@ class PodDevices:
                 return NOT_ENOUGH
             allocation = NodeAllocation(results, extended, allocator.claims)
         if unavailable:
-            self.unavailable[node.name] = unavailable
             return _NOT_HERE
         if allocation is not None:
-            self.allocations[node.name] = allocation
+            self._allocations[node.name] = allocation
         return ACCEPT
+
+    def _unusable(self, node: Node) -> list[int]:
+        """The allocated claims that cannot be used on a node."""
+        return [
+            index for index, claim in enumerate(self.claims) if not self._usable(index, claim, node)
+        ]
 
     def _usable(self, index: int, claim: ResourceClaim, node: Node) -> bool:
         """Whether a claim can be used on a node, as far as it is allocated."""
@@ -301,11 +350,10 @@ class PodDevices:
                 return None
         return frozenset(needed)
 
-    def _allocator(self, resources: frozenset[str]) -> tuple[Allocator, ExtendedRequests | None]:
-        """What allocates the claims on nodes that provide some resources by devices."""
-        found = self._asked.get(resources)
-        if found is not None:
-            return found
+    def _claims_with(
+        self, resources: frozenset[str]
+    ) -> tuple[list[ResourceClaim], ExtendedRequests | None]:
+        """The claims to allocate on nodes that provide some resources by devices."""
         claims, extended = self.to_allocate, None
         if self.extended is not None and self.extended.status.allocation is None:
             extended = extended_requests(
@@ -314,15 +362,22 @@ class PodDevices:
             devices = DeviceClaim(requests=list(extended.requests) or None)
             claim = msgspec.structs.replace(self.extended, spec=ResourceClaimSpec(devices=devices))
             claims = [*claims[:-1], claim]
-        tracker = self._tracker
-        allocator = Allocator(
-            claims,
-            tracker.find_class,
-            tracker.inventory,
-            tracker.selectors,
-            tracker.state,
-            self._limit.check,
-        )
-        allocator.order = self.order
-        self._asked[resources] = (allocator, extended)
-        return allocator, extended
+        return claims, extended
+
+    def _allocator(self, resources: frozenset[str]) -> tuple[Allocator, ExtendedRequests | None]:
+        """What allocates the claims on nodes that provide some resources by devices."""
+        found = self._allocators.get(resources)
+        if found is None:
+            tracker = self._tracker
+            claims, extended = self._claims_with(resources)
+            allocator = Allocator(
+                claims,
+                tracker.find_class,
+                tracker.inventory,
+                tracker.selectors,
+                tracker.state,
+                self._limit.check,
+            )
+            allocator.order = self.order
+            found = self._allocators[resources] = (allocator, extended)
+        return found

@@ -19,7 +19,7 @@ from mooring.model.devices.resource_slice import (
 )
 from mooring.model.quantity import parse_quantity
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE, Toleration, untolerated
-from mooring.plugins.devices.allocated_state import device_id
+from mooring.plugins.devices.allocated_state import PoolID, device_id
 from mooring.plugins.devices.consumable_capacity import (
     CapacityShare,
     RequestedCapacity,
@@ -29,8 +29,6 @@ from mooring.plugins.devices.consumable_capacity import (
 if TYPE_CHECKING:
     from mooring.cel.device_selector import DeviceInput
 
-#: Driver and name of a pool.
-PoolID = tuple[str, str]
 #: A counter by its counter set and its name.
 CounterID = tuple[str, str]
 #: The kind of an attribute's value, and the value; the kind is empty if it is not known.

@@ -8,12 +8,13 @@ allocated.
 # parity v1.36.4: dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from mooring.model.devices.resource_slice import Device, ResourceSlice, ResourceSliceSpec
 from mooring.model.node import Node
-from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PoolID, PreparedSlice
+from mooring.plugins.devices.allocated_state import PoolID
+from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PreparedSlice
 
 #: So many nodes have their pools remembered.
 _MOST_NODES: Final = 20_000
@@ -81,9 +82,14 @@ class Pool:
 
 
 class DeviceInventory:
-    """All slices of the cluster, and the pools that nodes see in them."""
+    """All slices of the cluster, and the pools that nodes see in them.
+
+    Attributes:
+        version: another number after every change.
+    """
 
     def __init__(self) -> None:
+        self.version = 0
         self._prepared: dict[str, PreparedSlice] = {}
         self._by_node: dict[str, list[PreparedSlice]] = {}
         self._shared: list[PreparedSlice] = []
@@ -92,27 +98,54 @@ class DeviceInventory:
         self._seen: dict[str, tuple[dict[str, str], list[Pool]]] = {}
 
     def update(self, slices: Iterable[ResourceSlice]) -> None:
-        """Take these slices for all there are; those that did not change keep what was prepared."""
+        """Take these slices for all there are; what they do not change stays as it was."""
         before, self._prepared = self._prepared, {}
         by_node, by_pool = defaultdict(list), defaultdict(list)
+        changed: set[PoolID] = set()
         self._shared = []
         for source in slices:
-            known = before.get(source.name)
+            known = before.pop(source.name, None)
             one = known if known and known.source is source else PreparedSlice(source)
+            if one is not known:
+                changed.add(one.pool_id)
+                if known is not None:
+                    changed.add(known.pool_id)
             self._prepared[one.name] = one
             by_pool[one.pool_id].append(one)
-            if one.spec.node_name and not one.counter_sets:
-                by_node[one.spec.node_name].append(one)
+            if _is_local(one):
+                by_node[one.spec.node_name or ""].append(one)
             else:
                 self._shared.append(one)
+        changed.update(one.pool_id for one in before.values())
+        now = (one for key in changed for one in by_pool.get(key, ()))
+        self._forget(changed, [*before.values(), *now])
         self._by_node, self._by_pool = by_node, by_pool
-        self._pools.clear()
-        self._seen.clear()
+        self.version += 1
+
+    def _forget(self, changed: Set[PoolID], slices: Iterable[PreparedSlice]) -> None:
+        """Forget some pools, and what the nodes see that see anything of them.
+
+        Args:
+            changed: the pools.
+            slices: those that they have now, and those that are gone.
+        """
+        affected = [*slices, *(one for key in changed for one in self._by_pool.get(key, ()))]
+        if all(map(_is_local, affected)):
+            for one in affected:
+                self._seen.pop(one.spec.node_name or "", None)
+        else:
+            self._seen.clear()
+        for key in [key for key in self._pools if key[0] in changed]:
+            del self._pools[key]
 
     @property
     def slices(self) -> Iterable[PreparedSlice]:
         """All slices."""
         return self._prepared.values()
+
+    def slices_of(self, pool: PoolID) -> Sequence[PreparedSlice]:
+        """All slices of a pool, whoever sees them."""
+        return self._by_pool.get(pool, ())
 
     def pools(self, node: Node) -> list[Pool]:
         """The pools with devices that a node can use, in the order in which they are searched."""
@@ -165,6 +198,11 @@ class DeviceInventory:
         if len(slices) + len(others) != count:
             return Pool(pool_id, generation, incomplete=True)
         return Pool(pool_id, generation, slices, others)
+
+
+def _is_local(one: PreparedSlice) -> bool:
+    """Whether only the node that a slice names has to know of it."""
+    return bool(one.spec.node_name) and not one.counter_sets
 
 
 def is_for(part: ResourceSliceSpec | Device, node: Node) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.row_answers import RowAnswers, RowScore
 from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
@@ -69,13 +70,14 @@ class NodeResourcesBalancedAllocationArgs(
                 yield f"resources[{index}].weight", f"{resource.weight} is not supported: must be 1"
 
 
-class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, RowScore):
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, RowScore, AlikeBy):
     """Prefers nodes where the pod evens out the utilization of different resources."""
 
     name = "NodeResourcesBalancedAllocation"
     reads = ()
     #: Resources of device classes count by their devices for whoever has these watched.
     reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
+    alike_by = (DeviceClass,)
     score_scope = Scope.ROW
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesBalancedAllocationArgs
 

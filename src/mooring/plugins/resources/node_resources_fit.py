@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import AlikeBy
 from mooring.framework.decisions.row_answers import RowAnswers, RowFilter, RowScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
@@ -195,6 +196,7 @@ class NodeResourcesFit(
     ShapeReader,
     RowFilter,
     RowScore,
+    AlikeBy,
 ):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
@@ -202,6 +204,7 @@ class NodeResourcesFit(
     reads = ()
     #: Resources of device classes are left to whoever has the classes watched.
     reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
+    alike_by = (DeviceClass,)
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
     ignored_resources_arg = "ignoredResources"

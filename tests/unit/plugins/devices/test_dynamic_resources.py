@@ -18,7 +18,7 @@ from mooring.framework.verdict import Verdict
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
-from mooring.model.meta import KubeObject
+from mooring.model.meta import KubeObject, OwnerReference
 from mooring.model.pod import Pod
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
@@ -801,6 +801,26 @@ def test_a_claim_that_was_made_for_a_pod_requeues_it() -> None:
     assert requeues(plugin, before, before, after) is True
     assert requeues(plugin, before, after, msgspec.structs.replace(after)) is False
     assert requeues(plugin, make_pod("q"), before, after) is False
+
+
+@pytest.mark.parametrize("order", [("claim", "told"), ("told", "claim")])
+def test_the_scheduler_places_a_pod_when_its_claim_was_made(order: tuple[str, str]) -> None:
+    template = {"name": "g", "resourceClaimTemplateName": "t"}
+    pod = make_pod("p", spec={"resourceClaims": [template]})
+    made_for = msgspec.structs.replace(
+        claim("p-g").metadata, owner_references=[OwnerReference("Pod", "p", pod.uid, "v1", True)]
+    )
+    status = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    parts = {
+        "claim": msgspec.structs.replace(claim("p-g"), metadata=made_for),
+        "told": msgspec.structs.replace(pod, status=msgspec.convert(status, type(pod.status))),
+    }
+    world = World(make_node("a"), device_class(DRIVER), published("a", "a-0"), pod)
+    world.run()
+    for name in order:
+        world.put(parts[name])
+    world.wait(60)
+    assert world.where("p") == "a"
 
 
 def test_the_scheduler_places_a_pod_when_devices_come() -> None:

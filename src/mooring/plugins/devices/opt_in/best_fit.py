@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
-from mooring.plugins.devices.allocated_state import AllocatedState, DeviceID, device_id
+from mooring.plugins.devices.allocated_state import AllocatedState, DeviceID, PoolID, device_id
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.consumable_capacity import CapacityShare, RequestedCapacity
 from mooring.plugins.devices.counters import AvailableCounters
 from mooring.plugins.devices.node_devices import NodeDevices
 from mooring.plugins.devices.opt_in.device_sizes import DeviceSizes, capacity_of, mean
 from mooring.plugins.devices.pod_devices import NodeAllocation, PodDevices
-from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PoolID
+from mooring.plugins.devices.pooled_device import CounterID, PooledDevice
 from mooring.plugins.devices.pools import Pool
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate

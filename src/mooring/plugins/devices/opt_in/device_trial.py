@@ -19,7 +19,8 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.claim_tracker import ClaimTracker
-from mooring.plugins.devices.pod_devices import NOT_ENOUGH, PodDevices
+from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.shape_answers import NOT_ENOUGH
 from mooring.state.cluster import Cluster
 
 #: Without enough devices, the pods that have them may make room.

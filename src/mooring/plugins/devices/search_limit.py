@@ -1,0 +1,41 @@
+"""How long the search for devices on one node may take.
+
+Owns `SearchLimit`, which DynamicResources makes for every decision; searches ask it now and then.
+"""
+
+# parity v1.36.4: plugins/dynamicresources/dynamicresources.go Filter, filterTimeout
+
+from collections.abc import Callable
+
+from mooring.errors import AllocationError
+from mooring.model.node import Node
+
+
+class SearchLimit:
+    """How long the search for devices on one node may take.
+
+    Args:
+        now_ns: the clock.
+        timeout_ns: how long; 0 for as long as it takes.
+    """
+
+    def __init__(self, now_ns: Callable[[], int], timeout_ns: int) -> None:
+        self._now_ns = now_ns
+        self._timeout_ns = timeout_ns
+        self._node = ""
+        self._end = 0
+
+    def start(self, node: str) -> None:
+        """The search on a node begins."""
+        self._node = node
+        self._end = self._now_ns() + self._timeout_ns
+
+    def begin(self, node: Node) -> Callable[[], None]:
+        """The same, and what is to be called now and then."""
+        self.start(node.name)
+        return self.check
+
+    def check(self) -> None:
+        """Raise an error if it takes too long."""
+        if self._timeout_ns and self._now_ns() > self._end:
+            raise AllocationError(f"node {self._node}: timed out trying to allocate devices")
