@@ -66,8 +66,7 @@ class Cluster(KnownPods):
         preferred: the preferred terms of the pods on the nodes.
         nominations: the pending pods that have a nominated node.
         pods_gone: how many pods have gone so far, placed or pending.
-        open_what_ifs: those of the hooks under way, the innermost last; kept by
-            `framework.what_ifs`.
+        open_what_ifs: those of the hooks under way, innermost last; kept by `framework.what_ifs`.
     """
 
     def __init__(
@@ -483,10 +482,9 @@ class Cluster(KnownPods):
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Count a pod in a row, or no more: every number that depends on pods changes here."""
         shape = info.compiled or info.shape
-        columns = self.columns
-        columns.count_pod(row, shape.spec, sign)
+        self.columns.count_pod(row, shape.spec, sign)
         for port in shape.host_ports:
-            columns.count_port(row, port, sign)
+            self.columns.count_port(row, port, sign)
         self.pod_counts.count(shape, row, sign, terminating=info.pod.deleting)
         for term in shape.anti_affinity:
             self.anti_affinity.count(term.key, term, 0, row, sign)
@@ -496,8 +494,6 @@ class Cluster(KnownPods):
             self.preferred.count(weighted.key, weighted.term, weighted.weight, row, sign)
         for claim in shape.claims:
             claims = self._claims.writable()
-            left = claims.get(claim, 0) + sign
-            if left:
-                claims[claim] = left
-            else:
+            claims[claim] = claims.get(claim, 0) + sign
+            if not claims[claim]:
                 del claims[claim]
