@@ -129,7 +129,7 @@ class Task:
         return ((create_pod(pod),) for pod in self.measured_pods())
 
     def bare_pods(self, numbers: Iterable[int]) -> Iterator[BarePod]:
-        """The workload's own pods, for the loop without a scheduler, which are created and bound."""
+        """The workload's own pods, created and bound by the loop without a scheduler."""
         # To create or bind a pod with an affinity costs more than a plain one.
         namespace, kind = self.workload.namespaces[1], self.workload.pods
         for number in numbers:

@@ -68,8 +68,13 @@ class NodeDevices:
         self._ordered: dict[tuple[Selection, RequestedCapacity], list[DeviceCandidate]] = {}
         self._by_value: dict[tuple[Selection, RequestedCapacity, str], _ByValue] = {}
 
-    def begin(self) -> None:
-        """Another search begins: devices are in use that were not, or no longer."""
+    def begin(self, check_time: Callable[[], object]) -> None:
+        """Another search begins: devices are in use that were not, or no longer.
+
+        Args:
+            check_time: called now and then from now on.
+        """
+        self._check_time = check_time
         self._all.clear()
         if len(self._matching) > _MOST_SELECTIONS:
             self._matching.clear()

@@ -6,7 +6,7 @@ pools do: what nodes and slices change is looked at again, and nothing else.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -93,14 +93,20 @@ class NodeGroups:
         self.in_use = np.bincount(of_row, minlength=len(self.nodes)) > 0
         self.seen, self._inventory_seen = seen, version
 
-    def devices(self, group: int) -> NodeDevices:
-        """The devices that the nodes of a group can use, for one search."""
+    def devices(self, group: int, check_time: Callable[[], object]) -> NodeDevices:
+        """The devices that the nodes of a group can use, for one search.
+
+        Args:
+            group: the group.
+            check_time: called now and then; it raises an error if the search takes too long.
+        """
         size = self._sizes[group]
         devices = self._large.get(group) if size >= _MANY_SLICES else None
         if devices is not None:
-            devices.begin()
+            devices.begin(check_time)
             return devices
-        devices = NodeDevices(self.nodes[group], self._pools[group], self._selectors, self._state)
+        node, pools = self.nodes[group], self._pools[group]
+        devices = NodeDevices(node, pools, self._selectors, self._state, check_time)
         if size >= _MANY_SLICES:
             self._large.put(group, devices, size)
         return devices

@@ -158,9 +158,8 @@ class ShapeAnswers:
         """Search on the nodes of a group."""
         shared = self._shared
         try:
-            found = find_devices(
-                self._claims, shared.groups.devices(group), shared.available, check_time
-            )
+            devices = shared.groups.devices(group, check_time)
+            found = find_devices(self._claims, devices, shared.available, check_time)
         except AllocationError as error:
             if not error.only_this_node:
                 raise
