@@ -1,6 +1,6 @@
 """Carrying out plans in virtual time: what plugins want written and waited for before a binding.
 
-The counterpart of `mooring.live.plan_executor`: writes go to the embedded API, and waiting is an
+The counterpart of `mooring.live.plans.plan_executor`: writes go to the embedded API, and waiting is an
 entry in a table until an object changes or the time is over. Called by `scheduler_shell`.
 """
 
