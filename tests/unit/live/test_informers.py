@@ -50,7 +50,7 @@ WATCHED: dict[str, set[str]] = {
     "VolumeZone": CLAIMS,
     "PodTopologySpread": {"services", "replicasets", "statefulsets", "replicationcontrollers"},
     "InterPodAffinity": {"namespaces"},
-    "DynamicResources": {"deviceclasses"},
+    "DynamicResources": {"deviceclasses", "resourceclaims", "resourceslices"},
     "DefaultPreemption": {"poddisruptionbudgets"},
     "NodeResourcesBalancedAllocation": set(),
     "ImageLocality": set(),
@@ -64,7 +64,7 @@ class TestKinds:
             "nodes", "pods", "namespaces", "poddisruptionbudgets",
             "services", "replicasets", "statefulsets", "replicationcontrollers",
             "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments", *CLAIMS,
-            "deviceclasses",
+            "deviceclasses", "resourceclaims", "resourceslices",
         }  # fmt: skip
 
     def test_the_table_has_all_default_plugins(self) -> None:
