@@ -21,7 +21,7 @@ from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.client import LiveClient
-from mooring.live.plan_executor import PlanExecutor, PlanFailed, PlanProgress
+from mooring.live.plans.plan_executor import PlanExecutor, PlanFailed, PlanProgress
 from mooring.live.pods_in_pre_bind import PodInPreBind, PodsInPreBind
 from mooring.log_kinds import failure_of
 from mooring.model.pod import Pod

@@ -30,7 +30,7 @@ from mooring.live.binder import Binder, changes_status
 from mooring.live.change_intake import ChangeMetrics, count_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
-from mooring.live.plan_executor import PlanExecutor
+from mooring.live.plans.plan_executor import PlanExecutor
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Change, Put
@@ -44,7 +44,6 @@ from mooring.scheduler.effects import (
     Bound,
     CleanUp,
     Effect,
-    ObjectWritten,
     PatchStatus,
     PreemptVictims,
     RecordEvent,
@@ -145,12 +144,10 @@ class LiveScheduler:
         self._calm_at = 0.0
         self._sync_hooks = SyncHooks(deadline)
         self._change_hooks = SyncHooks(deadline, "the change")
-        self._waiting_bindings = WaitingBindings()
+        self._waiting_bindings = waits = WaitingBindings()
         plan_hooks = SyncHooks(deadline, "a function of a plan")
-        self._plans = PlanExecutor(
-            client, runtimes, plan_hooks, self._waiting_bindings, self._report
-        )
-        self._hooks = AsyncHooks(deadline, binding_seconds, self._waiting_bindings)
+        self._plans = PlanExecutor(client, runtimes, plan_hooks, waits, self._report)
+        self._hooks = AsyncHooks(deadline, binding_seconds, waits)
         self._binder = Binder(client, recorder, self._plans, self._hooks, extenders=extenders)
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
@@ -313,8 +310,6 @@ class LiveScheduler:
             with self._sync_hooks:
                 effects = self.core.report(report, self._clock())
             self._dispatch(effects)
-            if isinstance(report, ObjectWritten):
-                self._plans.on_changes([Put(report.thing)])
         except Exception:
             log.exception("internal error on %r", report)
 

@@ -13,7 +13,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import fail, reject
-from mooring.live.plan_executor import PlanExecutor, PlanFailed, PlanProgress
+from mooring.live.plans.plan_executor import PlanExecutor, PlanFailed, PlanProgress
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Put

@@ -14,7 +14,7 @@ from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.runtime import Runtime
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.binder import Binder
-from mooring.live.plan_executor import PlanExecutor
+from mooring.live.plans.plan_executor import PlanExecutor
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.meta import KubeObject

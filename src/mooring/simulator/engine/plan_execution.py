@@ -1,7 +1,7 @@
 """Carrying out plans in virtual time: what plugins want written and waited for before a binding.
 
-The counterpart of `mooring.live.plan_executor`: writes go to the embedded API, and waiting is an
-entry in a table until an object changes or the time is over. Called by `scheduler_shell`.
+The counterpart of `mooring.live.plans`: writes go to the embedded API, and waiting is an entry in a
+table until an object changes or the time is over. Called by `scheduler_shell`.
 """
 
 from collections.abc import Callable, Iterable

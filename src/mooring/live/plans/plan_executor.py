@@ -16,7 +16,7 @@ from mooring.framework.plans.plan_answers import legal_ready
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict
 from mooring.kube.client import Client
-from mooring.live.plan_writer import PlanFailed, PlanProgress, PlanWriter, failed, rejected
+from mooring.live.plans.plan_writer import PlanFailed, PlanProgress, PlanWriter, failed, rejected
 from mooring.live.sync_hooks import SyncHooks
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Change
