@@ -99,16 +99,28 @@ def compare(case: Mapping[str, Any]) -> Iterator[Check]:
         for name, profile in explainer.profiles.items()
     }
     yield from _compare(given["id"], "", _profiles(expect["profiles"]), _points(profiles))
-    for pod, expected in zip(given["pending"], expect["pods"], strict=True):
+    out_of_time = timed_out(expect)
+    for number, (pod, expected) in enumerate(zip(given["pending"], expect["pods"], strict=True)):
+        if number in out_of_time:
+            continue
         wanted = values(expected)
         try:
             got = values(explainer.record(pod).to_dict())
         except MooringError as error:
             got = dict.fromkeys(wanted, f"{type(error).__name__}: {error}")
         yield from _compare(given["id"], expected["pod"], wanted, got)
-    for decision in run_decisions(explainer, given["pending"]):
+    for decision in run_decisions(explainer, given["pending"], out_of_time):
         expected = expect["pods"][decision.pod]
         yield from _compare(given["id"], expected["pod"], *_run_values(expected, decision))
+
+
+def timed_out(expect: Mapping[str, Any]) -> set[int]:
+    """The numbers of the pods for which kube-scheduler found no devices in ten seconds.
+
+    They are left out: that depends on the machine, and here nobody looks at a clock.
+    """
+    text = "timed out trying to allocate devices"
+    return {number for number, pod in enumerate(expect["pods"]) if text in (pod.get("error") or "")}
 
 
 def _compare(
@@ -314,7 +326,7 @@ def main() -> int:
     options = _options()
     all_counts: list[ParityCounts] = []
     left = options.show
-    n_cases = n_pods = 0
+    n_cases = n_pods = n_left_out = 0
     for file in options.files or sorted(VECTORS.glob("*.ndjson.gz")):
         counts = ParityCounts()
         for case in read_cases(file, options.oracle):
@@ -322,6 +334,7 @@ def main() -> int:
                 continue
             n_cases += 1
             n_pods += len(case["expect"]["pods"])
+            n_left_out += len(timed_out(case["expect"]))
             for check in compare(case):
                 if options.plugin and check.place.plugin not in options.plugin:
                     continue
@@ -334,7 +347,8 @@ def main() -> int:
     agree, count = (
         sum(numbers) for numbers in zip(*(one.total for one in all_counts), strict=True)
     )
-    print(f"{n_pods} pods in {n_cases} cases")
+    left_out = f"; {n_left_out} left out, kube-scheduler took too long" if n_left_out else ""
+    print(f"{n_pods} pods in {n_cases} cases{left_out}")
     print(f"parity: {agree} of {count} checks agree")
     return int(agree != count)
 

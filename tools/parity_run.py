@@ -6,7 +6,7 @@ an observer: first, once more, and after other pods were placed and taken away a
 kept in between, the answer has to be the same, and to be kube-scheduler's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -44,15 +44,21 @@ class RunDecision(NamedTuple):
 
 
 def run_decisions(
-    explainer: Explainer, pending: Sequence[Mapping[str, Any]]
+    explainer: Explainer, pending: Sequence[Mapping[str, Any]], left_out: Set[int] = frozenset()
 ) -> Iterator[RunDecision]:
-    """Decide about all pods of a case that are not gated, as `moor run` does."""
+    """Decide about the pods of a case that are not gated, as `moor run` does.
+
+    Args:
+        explainer: has the cluster and the profiles.
+        pending: the pods.
+        left_out: the numbers of those not to decide about.
+    """
     runtimes: dict[str, Runtime] = {}
     ready: dict[int, tuple[Pod, Runtime]] = {}
     for number, one in enumerate(pending):
         pod = explainer.pod(one)
         name = pod.scheduler_name
-        if name not in explainer.profiles:
+        if name not in explainer.profiles or number in left_out:
             continue
         if name not in runtimes:
             runtimes[name] = explainer.runtime_on(explainer.cluster, name)

@@ -105,6 +105,19 @@ class TestWhatDiffers:
 
         self.check(case, change, "DefaultPreemption", "eligible")
 
+    def test_a_pod_for_which_kube_scheduler_took_too_long_is_left_out(
+        self, case: dict[str, Any]
+    ) -> None:
+        def change(expect: dict[str, Any]) -> None:
+            pod = scored(expect)
+            pod["priority"] = -1
+            pod["error"] = (
+                'running "DynamicResources" filter plugin: node a: timed out trying to allocate '
+                "devices"
+            )
+
+        assert different(case, change) == []
+
     def ran(self, case: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> list[str]:
         return [one.place.what for one in different(case, change) if one.place.plugin == parity.RUN]
 
