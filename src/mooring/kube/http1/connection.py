@@ -158,7 +158,7 @@ class ApiConnection(asyncio.Protocol):
                 self._fail(InvalidResponse())
             elif self._parser is not None:
                 self._parser.feed_data(data)
-                if self._bytes > _MOST_HEAD_BYTES and self._busy and not self._head_done:
+                if self._bytes > _MOST_HEAD_BYTES and not self._head_done:
                     self._fail(InvalidResponse())
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._fail(InvalidResponse())
@@ -246,6 +246,7 @@ class ApiConnection(asyncio.Protocol):
                 return
         answer, stream = self._answer, self._stream
         self._answer = self._stream = None
+        self._bytes = 0
         self._begun = self._head_done = False
         if answer is not None and not answer.done():
             answer.set_result(ApiReply(self._status, body, self._retry_after))
