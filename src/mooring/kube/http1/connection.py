@@ -22,6 +22,8 @@ from mooring.process.alarm import Alarm
 _FIRST_FINAL: Final = 200
 #: No answer to a write is longer.
 MOST_BYTES: Final = 16 << 20
+#: No head is longer.
+_MOST_HEAD_BYTES: Final = 1 << 18
 #: zlib's parameter for the gzip format.
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
@@ -146,17 +148,18 @@ class ApiConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A part of an answer."""
-        if self._answer is not None:
-            self._bytes += len(data)
-        elif self._stream is None:
+        if not self._busy:
             self.close()
             return
+        self._bytes += len(data)
         self._begun = True
         try:
-            if self._bytes > self._most_bytes:
+            if self._answer is not None and self._bytes > self._most_bytes:
                 self._fail(InvalidResponse())
             elif self._parser is not None:
                 self._parser.feed_data(data)
+                if self._bytes > _MOST_HEAD_BYTES and not self._head_done:
+                    self._fail(InvalidResponse())
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._fail(InvalidResponse())
 
@@ -243,6 +246,7 @@ class ApiConnection(asyncio.Protocol):
                 return
         answer, stream = self._answer, self._stream
         self._answer = self._stream = None
+        self._bytes = 0
         self._begun = self._head_done = False
         if answer is not None and not answer.done():
             answer.set_result(ApiReply(self._status, body, self._retry_after))

@@ -150,6 +150,19 @@ def test_a_stream_that_breaks_off_gives_what_arrived_and_then_says_so(
     run(test)
 
 
+def test_a_head_without_end_is_given_up() -> None:
+    async def test(opened: Opened) -> None:
+        opened.receive(HEAD[:-2])
+        for _ in range(40):
+            if not opened.asked.done():
+                opened.receive(b"X-More: " + b"x" * 9000 + b"\r\n")
+        with pytest.raises(InvalidResponse):
+            await opened.asked
+        assert opened.transport.aborted
+
+    run(test)
+
+
 def test_without_a_length_the_end_of_the_connection_is_that_of_the_stream() -> None:
     async def test(opened: Opened) -> None:
         opened.receive(b"HTTP/1.1 200 OK\r\n\r\n")
