@@ -66,6 +66,8 @@ GO = {
     "DynamicResources": [
         "Node 13",
         "ResourceClaim 8189 hint",
+        # Not so in kube-scheduler: the claim of an earlier attempt is gone.
+        "ResourceClaim 2 hint",
         "Pod 4096 hint",
         "DeviceClass 8189",
         "ResourceSlice 8189",

@@ -24,9 +24,16 @@ class SearchLimit:
         self._timeout_ns = timeout_ns
         self._node = ""
         self._end = 0
+        self._problem = ""
 
     def start(self, node: str) -> None:
-        """The search on a node begins."""
+        """The search on a node begins, unless it took too long on another one.
+
+        Raises:
+            AllocationError: it did; this ends the attempt, and other nodes would only cost time.
+        """
+        if self._problem:
+            raise AllocationError(self._problem)
         self._node = node
         self._end = self._now_ns() + self._timeout_ns
 
@@ -38,4 +45,5 @@ class SearchLimit:
     def check(self) -> None:
         """Raise an error if it takes too long."""
         if self._timeout_ns and self._now_ns() > self._end:
-            raise AllocationError(f"node {self._node}: timed out trying to allocate devices")
+            self._problem = f"node {self._node}: timed out trying to allocate devices"
+            raise AllocationError(self._problem)
