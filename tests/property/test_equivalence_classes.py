@@ -33,8 +33,8 @@ from mooring.plugins.affinity.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.in_tree import default_registry
 from mooring.plugins.resources import resource_rows
 from mooring.plugins.spread.pod_topology_spread import PodTopologySpread
+from mooring.state.changes.row_log import RowLog
 from mooring.state.cluster import Cluster
-from mooring.state.row_log import RowLog
 from tests.property.random_world import (
     HOSTNAME,
     Json,

@@ -20,8 +20,8 @@ from mooring.framework.policy_checks import policy_signature
 from mooring.framework.policy_plugin import PolicySign, policy_plugin
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
+from mooring.state.changes.row_log import RowLog
 from mooring.state.pod_info import PodInfo
-from mooring.state.row_log import RowLog
 from mooring.state.usage import NodeUsage
 from tests.property.random_world import GPU
 from tests.property.test_equivalence_classes import Story, blind_log

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from mooring.model.meta import KubeObject
-from mooring.state.change_log import ChangeLog
+from mooring.state.changes.change_log import ChangeLog
 from mooring.state.copy_on_write import SharedDict
 
 T = TypeVar("T", bound=KubeObject)

@@ -17,6 +17,7 @@ from mooring.model.resources import Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
 from mooring.state.aspects import Aspect
+from mooring.state.changes.row_log import RowLog
 from mooring.state.compiled_spec import CompiledSpec
 from mooring.state.host_ports import HostPorts, Port
 from mooring.state.lru_cache import LruCache, size_of
@@ -24,7 +25,6 @@ from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_images import ImageState, NodeImages
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
 from mooring.state.resource_columns import LIMIT, Ints, ResourceColumns, wrapped
-from mooring.state.row_log import RowLog
 from mooring.state.table import GrowingColumn, Table
 from mooring.state.usage import NodeUsage
 

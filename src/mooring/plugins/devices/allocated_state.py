@@ -12,7 +12,7 @@ from typing import NewType
 
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.quantity import parse_quantity
-from mooring.state.change_log import ChangeLog
+from mooring.state.changes.change_log import ChangeLog
 
 #: A device by driver, pool and name, as in ``driver/pool/device``.
 DeviceID = NewType("DeviceID", str)

@@ -30,7 +30,7 @@ from mooring.plugins.devices.selectors import DeviceSelectors, Matches
 from mooring.plugins.devices.shape_answers import ClaimShapes
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
-from mooring.state.change_tracking import CatalogChanges
+from mooring.state.changes.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
 
 

@@ -61,8 +61,7 @@ from mooring.plugins.devices.claim_cleanup import deallocation_plan, deletion_pl
 from mooring.plugins.devices.claim_plans import reservation_plan
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
-from mooring.plugins.devices.diagnosis.details import DeviceDetails
-from mooring.plugins.devices.diagnosis.remedies import DeviceRemedies
+from mooring.plugins.devices.diagnosis.diagnosed_devices import DiagnosedDevices
 from mooring.plugins.devices.extended_requests import in_memory_claim
 from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
 from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
@@ -127,8 +126,7 @@ class DynamicResources(
     PreBind,
     Requeues,
     Sign,
-    DeviceDetails,
-    DeviceRemedies,
+    DiagnosedDevices,
     QuickFilter,
     QuickScore,
     AlikeBy,

@@ -15,8 +15,8 @@ from mooring.model.resources import CPU, MEMORY, PODS
 from mooring.plugins.resources.evenness import evenness, evenness_of_nodes
 from mooring.plugins.resources.scoring_strategies import EXACT, exact_capacities
 from mooring.state.aspects import Aspect
+from mooring.state.changes.row_log import RowLog
 from mooring.state.columns import Columns
-from mooring.state.row_log import RowLog
 from mooring.state.table import GrowingColumn
 
 #: Up to so many rows are worked out one by one.

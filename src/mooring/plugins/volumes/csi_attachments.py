@@ -19,7 +19,7 @@ from mooring.plugins.volumes.csi_handles import (
     VolumeHandles,
     has_attachable_volumes,
 )
-from mooring.state.change_tracking import CatalogChanges, RowChanges
+from mooring.state.changes.change_tracking import CatalogChanges, RowChanges
 from mooring.state.cluster import Cluster
 from mooring.state.pod_info import PodInfo
 

@@ -20,7 +20,7 @@ from mooring.plugins.volumes.csi_translation import (
 )
 from mooring.plugins.volumes.pod_claims import not_owned
 from mooring.state.catalog import Catalog
-from mooring.state.change_tracking import CatalogChanges
+from mooring.state.changes.change_tracking import CatalogChanges
 
 
 class VolumeHandle(NamedTuple):

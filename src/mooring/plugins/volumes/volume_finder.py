@@ -23,7 +23,7 @@ from mooring.model.storage import (
 )
 from mooring.plugins.volumes.reachable_nodes import mask_of, reach_of_volume
 from mooring.state.aspects import Aspect
-from mooring.state.change_tracking import CatalogChanges
+from mooring.state.changes.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of

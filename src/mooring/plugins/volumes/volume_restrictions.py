@@ -32,7 +32,7 @@ from mooring.model.volumes import Volume
 from mooring.plugins.volumes.details import VolumeDetails
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
-from mooring.state.change_tracking import RowChanges
+from mooring.state.changes.change_tracking import RowChanges
 from mooring.state.cluster import Cluster
 
 _DISK_TAKEN: Final = reject("node(s) had no available disk")

@@ -17,7 +17,7 @@ from mooring.model.node import Node
 from mooring.model.quantity import Quantity, parse_quantity
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
-from mooring.state.change_tracking import CatalogChanges
+from mooring.state.changes.change_tracking import CatalogChanges
 from mooring.state.devices.published_pools import (
     DeviceID,
     PoolID,

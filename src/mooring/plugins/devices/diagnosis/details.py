@@ -1,12 +1,11 @@
 """Which devices a pod does not get, and why: by nodes, and for a pod whose claims are not there.
 
-Inherited by DynamicResources.
+Called by the hook of `diagnosed_devices`.
 """
 
 from collections.abc import Iterator, Sequence
 
 from mooring.framework.details.rejected_nodes import RejectedNodes
-from mooring.framework.hook import Details
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim, ResourceClaimTemplate
 from mooring.model.node import Node
@@ -28,16 +27,13 @@ from mooring.state.catalog import Catalog
 _NAMED = 3
 
 
-class DeviceDetails(Details):
-    """The details of DynamicResources."""
-
-    def details(self, rejected: RejectedNodes) -> str | list[str]:
-        """Which devices there are, why the pod cannot have them, and who has them."""
-        tracker = tracker_of(rejected.nodes.cycle.cluster)
-        wanted = wanted_claims(rejected.pod, tracker)
-        if wanted is None:
-            return _of_pod(rejected.pod, tracker)
-        return _NodeDetails(rejected, wanted, ShortageFinder(tracker)).texts()
+def device_details(rejected: RejectedNodes) -> str | list[str]:
+    """Which devices there are, why the pod cannot have them, and who has them."""
+    tracker = tracker_of(rejected.nodes.cycle.cluster)
+    wanted = wanted_claims(rejected.pod, tracker)
+    if wanted is None:
+        return _of_pod(rejected.pod, tracker)
+    return _NodeDetails(rejected, wanted, ShortageFinder(tracker)).texts()
 
 
 class _NodeDetails:

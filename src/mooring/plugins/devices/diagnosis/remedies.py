@@ -1,16 +1,15 @@
 """What might help a pod that gets no devices on a node.
 
-Inherited by DynamicResources. Each request that cannot be met is looked at with the eyes of the
-explanation (`shortages`); what is proposed is what stands in the way of devices that are there. A
-claim's spec cannot be changed: a claim that is made from a template is changed there, any other one
-is created anew.
+Called by the hook of `diagnosed_devices`. Each request that cannot be met is looked at with the
+eyes of the explanation (`shortages`); what is proposed is what stands in the way of devices that
+are there. A claim's spec cannot be changed: a claim that is made from a template is changed there,
+any other one is created anew.
 """
 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mooring.framework.hook import Remedies
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.plugins.devices.claim_tracker import tracker_of
@@ -24,30 +23,27 @@ from mooring.plugins.devices.diagnosis.wanted_claims import WantedClaims, wanted
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 
 
-class DeviceRemedies(Remedies):
-    """The remedies of DynamicResources."""
-
-    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
-        """Change the claims so that there are devices for them, or free devices."""
-        tracker = tracker_of(case.cluster)
-        wanted = wanted_claims(case.pod, tracker)
-        if wanted is None:
-            yield from absent_claim_remedies(case.pod, tracker)
-            yield from without_claims(case.pod)
-            return
-        for claim in wanted.unavailable(case.node):
-            yield _elsewhere(wanted, claim)
-            yield from without_claims(case.pod, claim)
-        if wanted.stale is not None:
-            yield _without_stale(wanted.stale)
-        claims = wanted.to_allocate(case.node)
-        finder = ShortageFinder(tracker)
-        if not claims.claims or finder.fits(claims.claims, case.node):
-            return
-        shortage = finder.find(claims, case.node)
-        if shortage is not None:
-            yield from RequestRemedies(case, claims.claims, shortage, tracker, finder).all()
-            yield from without_claims(case.pod, shortage.claim)
+def device_remedies(case: RemedyCase) -> Iterator[Remedy]:
+    """Change the claims so that there are devices for them, or free devices."""
+    tracker = tracker_of(case.cluster)
+    wanted = wanted_claims(case.pod, tracker)
+    if wanted is None:
+        yield from absent_claim_remedies(case.pod, tracker)
+        yield from without_claims(case.pod)
+        return
+    for claim in wanted.unavailable(case.node):
+        yield _elsewhere(wanted, claim)
+        yield from without_claims(case.pod, claim)
+    if wanted.stale is not None:
+        yield _without_stale(wanted.stale)
+    claims = wanted.to_allocate(case.node)
+    finder = ShortageFinder(tracker)
+    if not claims.claims or finder.fits(claims.claims, case.node):
+        return
+    shortage = finder.find(claims, case.node)
+    if shortage is not None:
+        yield from RequestRemedies(case, claims.claims, shortage, tracker, finder).all()
+        yield from without_claims(case.pod, shortage.claim)
 
 
 def _without_stale(claim: ResourceClaim) -> Remedy:

@@ -1,6 +1,6 @@
 from mooring.model.storage import PersistentVolume, StorageClass
 from mooring.state.catalog import Catalog
-from mooring.state.change_tracking import CatalogChanges, RowChanges
+from mooring.state.changes.change_tracking import CatalogChanges, RowChanges
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 

@@ -1,6 +1,6 @@
 """The log of changed rows: a reader finds what changed since, or learns that it cannot."""
 
-from mooring.state.row_log import RowLog
+from mooring.state.changes.row_log import RowLog
 
 
 def test_has_the_rows_that_changed_since() -> None:

@@ -1,10 +1,10 @@
 import pytest
 
 from mooring.model.storage import PersistentVolume
-from mooring.state import change_log
+from mooring.state.changes import change_log
 from mooring.state.catalog import Catalog
-from mooring.state.change_log import ChangeLog
-from mooring.state.change_tracking import CatalogChanges
+from mooring.state.changes.change_log import ChangeLog
+from mooring.state.changes.change_tracking import CatalogChanges
 
 
 def test_readers_read_on_from_where_they_were() -> None:

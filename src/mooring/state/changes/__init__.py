@@ -1,0 +1,1 @@
+"""What changed since somebody looked: of rows, of objects, of things with a name."""
