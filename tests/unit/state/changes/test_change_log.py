@@ -1,8 +1,8 @@
 import pytest
 
 from mooring.model.storage import PersistentVolume
-from mooring.state.changes import change_log
 from mooring.state.catalog import Catalog
+from mooring.state.changes import change_log
 from mooring.state.changes.change_log import ChangeLog
 from mooring.state.changes.change_tracking import CatalogChanges
 
