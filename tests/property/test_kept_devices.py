@@ -27,7 +27,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.dynamic_resources import DynamicResources
-from mooring.plugins.devices.pod_devices import PodDevices
+from mooring.plugins.devices.pod_devices import NodeAllocation, PodDevices
 from mooring.state.cluster import Cluster
 
 Json = dict[str, Any]
@@ -35,6 +35,11 @@ Json = dict[str, Any]
 STEPS = 50
 DRIVERS = ("gpu.example.com", "nic.example.com")
 RESOURCE = "example.com/gpu"
+
+
+def written(found: NodeAllocation | None) -> object:
+    """What is written into claims; a search also says what they ask for."""
+    return found and (found.results, found.extended)
 
 
 def plugin_on(cluster: Cluster) -> DynamicResources:
@@ -97,7 +102,7 @@ class Story:
         possible = [node for node, one in zip(nodes, expected, strict=True) if one.accepted]
         self.seen["accepted" if possible else "rejected"] += 1
         for node in possible:
-            if kept.allocation(node.name) != fresh.allocation(node.name):
+            if written(kept.allocation(node.name)) != written(fresh.allocation(node.name)):
                 yield f"{node.name}: {kept.allocation(node.name)}"
         rows = np.array([copy.columns.row_of[node.name] for node in possible], np.intp)
         scores = [

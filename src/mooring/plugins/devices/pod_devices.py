@@ -55,7 +55,7 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     Attributes:
         results: the allocations of the claims that are not allocated yet, in order.
         extended: what is asked for by the claim for extended resources, if one is made.
-        claims: what these claims ask for.
+        claims: what these claims ask for, if they were searched for node by node.
     """
 
     results: Sequence[AllocationResult]
