@@ -142,6 +142,14 @@ def test_moor_run_needs_what_its_role_allows(
             installed, Grant("patch", "", "pods/status"), Grant("create", "events.k8s.io", "events")
         )
         turns = itertools.count()
+        # The pod has another version since its condition was written, so that is another event.
+        # Repeats before it is written would be counted in it.
+        plane.kubectl("label", "--overwrite", "node", "north", f"turn={next(turns)}")
+        about_picky = ("--field-selector", "involvedObject.name=picky", "-o", "name")
+        plane.wait_for(
+            lambda: plane.kubectl("get", "events", "-n", NAME, *about_picky).count("\n") > 1,
+            "an event about the pod with its condition",
+        )
 
         def counted() -> bool:
             plane.kubectl("label", "--overwrite", "node", "north", f"turn={next(turns)}")
