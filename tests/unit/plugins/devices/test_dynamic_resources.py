@@ -91,6 +91,25 @@ def allocated(device: str, pool: str = "a", **fields: Any) -> dict[str, Any]:
     return {"allocation": {"devices": {"results": [result]}}}
 
 
+def slow_devices(**counts: int) -> Cluster:
+    """Nodes with so many devices, a claim, and a class whose selector has to be asked."""
+    selectors = [{"cel": {"expression": "device.driver != ''"}}]
+    slow = {"metadata": {"name": DRIVER}, "spec": {"selectors": selectors}}
+    return cluster_of(
+        *map(make_node, counts), DeviceClass.from_dict(slow), claim("mine"),
+        *(published(one, *(f"d-{number}" for number in range(n))) for one, n in counts.items()),
+    )  # fmt: skip
+
+
+def slowly(cluster: Cluster, **args: Any) -> DynamicResources:
+    """The plugin where every look at the clock takes two seconds."""
+    clock = iter(range(NOW_NS, NOW_NS + 10**15, 2 * 10**9))
+    runtime = Runtime(cluster, now_ns=lambda: next(clock))
+    plugin = describe_plugin(DynamicResources).make(args, runtime, "args")
+    assert isinstance(plugin, DynamicResources)
+    return plugin
+
+
 ALL = {"apiVersion": "resource.k8s.io/v1"}
 CLUSTER = cluster_of(make_node("a"), make_node("b"))
 
@@ -235,20 +254,22 @@ class TestClaims:
             "Error", "node a: timed out trying to allocate devices"
         )  # fmt: skip
 
+    @pytest.mark.parametrize(("args", "code"), [({}, "Error"), ({"filterTimeout": "0s"}, "")])
+    def test_a_search_without_a_limit_takes_as_long_as_it_takes(
+        self, args: dict[str, Any], code: str
+    ) -> None:
+        cluster = slow_devices(a=8)
+        verdict = filtered(slowly(cluster, **args), cluster, claiming("mine"))["a"]
+        assert ("" if verdict.accepted else verdict.code) == code
+
+    def test_a_node_that_other_plugins_reject_does_not_use_up_the_time_of_the_rest(self) -> None:
+        cluster = slow_devices(a=8, b=1)
+        verdicts = filtered(slowly(cluster), cluster, claiming("mine"), only=["b"])
+        assert verdicts["b"].accepted
+
     def test_selectors_that_take_too_long_end_the_attempt_on_all_nodes(self) -> None:
-        slow = {
-            "metadata": {"name": DRIVER},
-            "spec": {"selectors": [{"cel": {"expression": "device.driver != ''"}}]},
-        }
-        names = [f"d-{number}" for number in range(8)]
-        cluster = cluster_of(
-            make_node("a"), make_node("b"), DeviceClass.from_dict(slow), claim("mine"),
-            published("a", *names), published("b", *names),
-        )  # fmt: skip
-        clock = iter(range(NOW_NS, NOW_NS + 10**15, 2 * 10**9))
-        runtime = Runtime(cluster, now_ns=lambda: next(clock))
-        plugin = describe_plugin(DynamicResources).make({}, runtime, "args")
-        assert isinstance(plugin, DynamicResources)
+        cluster = slow_devices(a=8, b=8)
+        plugin = slowly(cluster)
         verdicts = filtered(plugin, cluster, claiming("mine"))
         timed_out = "node a: timed out trying to allocate devices"
         assert [(one.code, one.reason) for one in verdicts.values()] == [("Error", timed_out)] * 2
