@@ -332,6 +332,19 @@ class TestReservation:
         plugin.unreserve(cycle, cluster.nodes["a"])
         assert chosen(decided(on(fork), fork, claiming("other"))[1], "a") == ["a-1"]
 
+    def test_a_fork_knows_for_which_pod_a_claim_is_being_created(self) -> None:
+        cluster = cluster_of(make_node("a"), device_class(DRIVER, GPU), published("a", "a-0"))
+        first, second = (make_pod(name=one, requests={GPU: "1"}) for one in ("first", "second"))
+        cluster.put(first)
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, first)
+        plugin.reserve(cycle, cluster.nodes["a"])
+        fork = cluster.fork()
+        assert accepted(on(fork), fork, second) == []
+        fork.remove_pod(first.key)
+        assert accepted(on(fork), fork, second) == ["a"]
+        assert accepted(plugin, cluster, second) == []
+
     def test_the_plan_protects_the_claim_and_then_allocates_it(self) -> None:
         cluster = devices()
         cluster.put(claim("mine"))
