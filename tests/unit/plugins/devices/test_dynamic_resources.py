@@ -20,6 +20,8 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject, OwnerReference
 from mooring.model.pod import Pod
+from mooring.plugins.devices import cel_selectors
+from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -266,6 +268,39 @@ class TestClaims:
         cluster = slow_devices(a=8, b=1)
         verdicts = filtered(slowly(cluster), cluster, claiming("mine"), only=["b"])
         assert verdicts["b"].accepted
+
+    def test_selectors_are_asked_only_while_the_time_is_watched(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one = {"allocationMode": "ExactCount", "count": 1}
+        never = {**one, "deviceClassName": "never"}
+        requests = [
+            {"name": "x", "exactly": never},
+            {"name": "y", "exactly": {**one, "deviceClassName": DRIVER}},
+        ]
+        spec = {"selectors": [{"cel": {"expression": "device.driver == ''"}}]}
+        cluster = slow_devices(a=1)
+        for thing in (
+            DeviceClass.from_dict({"metadata": {"name": "never"}, "spec": spec}),
+            ResourceClaim.from_dict(
+                {"metadata": {"name": "both"}, "spec": {"devices": {"requests": requests}}}
+            ),
+        ):
+            cluster.put(thing)
+        compiled: list[str] = []
+
+        def compile_noted(expression: str) -> Any:
+            compiled.append(expression)
+            return cel_selectors.compile_device_selector(expression)
+
+        monkeypatch.setattr(tracker_of(cluster).selectors, "_compile", compile_noted)
+        plugin, pod = on(cluster), claiming("both")
+        rejected = "cannot allocate all claims"
+        assert filtered(plugin, cluster, pod)["a"].reason == rejected
+        # A device is taken. To find out whether that matters is for a search, which ends.
+        cluster.put(claim("other", **allocated("d-0")))
+        assert filtered(plugin, cluster, pod)["a"].reason == rejected
+        assert compiled == ["device.driver == ''"]
 
     def test_selectors_that_take_too_long_end_the_attempt_on_all_nodes(self) -> None:
         cluster = slow_devices(a=8, b=8)
