@@ -25,7 +25,7 @@ from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.allocation_results import NewShareID
 from mooring.plugins.devices.allocator import FoundDevices, allocation_results, find_devices
 from mooring.plugins.devices.counters import AvailableCounters
@@ -35,6 +35,7 @@ from mooring.plugins.devices.requests import PreparedClaim, PreparedRequest, pre
 from mooring.plugins.devices.selectors import DeviceSelectors
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
+from mooring.state.devices.published_pools import PoolID
 from mooring.state.lru_cache import LruCache
 
 NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
