@@ -38,6 +38,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 _BUSY_RETRIES = 10
 _MULTIPLE_CHOICES = 300
+_MOST_ERROR_BYTES = 1 << 20
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
 _LEAST_SECONDS = 0.001  # no time at all would mean no limit
 
@@ -272,9 +273,21 @@ class Client:
             aclosing(self._chunks(answer, silence)) as chunks,
         ):
             if answer.status >= _MULTIPLE_CHOICES:
-                body = b"".join([chunk async for chunk in chunks])
-                raise api_error(self.config, answer.status, body)
+                raise api_error(self.config, answer.status, await self._error_body(chunks))
             yield chunks
+
+    async def _error_body(self, chunks: AsyncIterator[bytes]) -> bytes:
+        """What an API server says is wrong, as far as it gets to the point."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._request_seconds):
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > _MOST_ERROR_BYTES:
+                        break
+        except TimeoutError:
+            pass  # that it is an error is known
+        return bytes(body)
 
     async def _chunks(self, answer: AnswerStream, silence_seconds: float) -> AsyncGenerator[bytes]:
         read = answer.read

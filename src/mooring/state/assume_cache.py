@@ -64,6 +64,8 @@ class AssumeCache:
             several steps, each of which makes a newer version. Forks have it, too.
         written_for: by the unique id of a pod, the objects that are written before it is bound,
             each with the version it had; what is in flight of them ends with the binding.
+        created_for: of the objects in flight that do not exist yet, the unique ids of the pods that
+            they are created for, by kind and key.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -72,6 +74,7 @@ class AssumeCache:
         self._sweep_at = _FIRST_SWEEP
         self.in_flight = InFlight()
         self.written_for: dict[str, list[tuple[type[KubeObject], str, str]]] = {}
+        self.created_for: dict[tuple[type[KubeObject], str], str] = {}
         self._ended: list[tuple[type[KubeObject], str]] = []
 
     def get(self, kind: type[T], key: str) -> T | None:
@@ -136,6 +139,7 @@ class AssumeCache:
         made._sweep_at = self._sweep_at
         made.in_flight = InFlight(self.in_flight)
         made.written_for = {uid: list(things) for uid, things in self.written_for.items()}
+        made.created_for = dict(self.created_for)
         return made
 
     def _sweep(self) -> None:

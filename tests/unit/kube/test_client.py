@@ -478,6 +478,26 @@ def test_silence_has_a_limit() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.001], ids=["a flood", "a trickle"])
+def test_an_error_without_an_end_is_that_error(pause: float) -> None:
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=503)
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" if pause else b"x" * 65536)
+            await asyncio.sleep(pause)
+
+    async def main() -> None:
+        limits = ClientLimits(request_seconds=0.2 if pause else 30.0)
+        async with fake_api() as api, Client(api.config, limits=limits) as client:
+            api.script.append(endless)
+            with pytest.raises(ApiError, match="503"):
+                async with asyncio.timeout(10), client.stream("/x"):
+                    pass
+
+    asyncio.run(main())
+
+
 def test_errors_of_the_one_who_reads_a_stream_stay_what_they_are() -> None:
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:

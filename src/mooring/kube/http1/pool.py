@@ -2,8 +2,8 @@
 
 A request takes the connection that was used last, so that those a burst needed become idle and are
 closed after a while. Without an idle one it makes another, or waits for its turn; at first, few are
-made at once. A connection on
-which anything went wrong, or whose sender gave up, is closed: what comes next on it is not known.
+made at once. A connection on which anything went wrong, or whose sender gave up, is closed: what
+comes next on it is not known.
 Answers are read as a whole (`send`) or while they arrive (`stream`).
 """
 

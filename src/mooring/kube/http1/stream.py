@@ -63,9 +63,7 @@ class ApiStream:
             await self._news(seconds)
         parts, self._parts = self._parts, []
         self._size = 0
-        if self._paused:
-            self._paused = False
-            self._pause(False)
+        self._go_on()
         if not parts and self._error is not None:
             raise self._error
         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -87,7 +85,13 @@ class ApiStream:
             self.ended = True
             self._error = error
             self._alarm.stop()
+            self._go_on()  # what comes next on the connection is another answer
             self._wake()
+
+    def _go_on(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._pause(False)
 
     # -- waiting
 

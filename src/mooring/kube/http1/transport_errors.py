@@ -42,7 +42,7 @@ class Truncated(TransportError):  # noqa: N818
 
 
 class InvalidResponse(TransportError):  # noqa: N818
-    """The server sent something that is not HTTP, or more than any answer to a write has."""
+    """The server sent something that is not HTTP, or more than any answer has."""
 
 
 class ProxyAnswered(TransportError):  # noqa: N818

@@ -13,11 +13,10 @@ from typing import NewType
 from mooring.model.devices.allocation import AllocationResult
 from mooring.model.quantity import parse_quantity
 from mooring.state.changes.change_log import ChangeLog
+from mooring.state.devices.published_pools import PoolID
 
 #: A device by driver, pool and name, as in ``driver/pool/device``.
 DeviceID = NewType("DeviceID", str)
-#: Driver and name of a pool.
-PoolID = tuple[str, str]
 #: How much of each capacity, in billionths.
 Consumption = dict[str, int]
 

@@ -63,7 +63,7 @@ class ClaimTracker:
         self._assume_cache = assume_cache
         self._in_flight = assume_cache.in_flight
         #: The claims that are to be created, with the unique ids of their pods.
-        self._created: dict[str, str] = {}
+        self._created = assume_cache.created_for
         self._pods_gone = -1
         #: The claims for extended resources, by the unique id of their pod.
         self._extended: dict[str, ResourceClaim] = {}
@@ -75,7 +75,7 @@ class ClaimTracker:
         """Take over what changed in the cluster."""
         if self._created and self._pods_gone != cluster.pods_gone:
             self._pods_gone = cluster.pods_gone
-            for key, pod in list(self._created.items()):
+            for (_, key), pod in list(self._created.items()):
                 if cluster.pod_by_uid(pod) is None:
                     # The claim may have come and gone unseen.
                     self.unreserve(key)
@@ -90,7 +90,7 @@ class ClaimTracker:
             self._index(old, new)
             if new is None or new.status.allocation is not None:
                 self._in_flight.pop((ResourceClaim, key), None)
-                self._created.pop(key, None)
+                self._created.pop((ResourceClaim, key), None)
             self._count(key)
 
     @property
@@ -123,7 +123,7 @@ class ClaimTracker:
         """
         key = claim.key
         if created:
-            self._created[key] = pod.uid
+            self._created[ResourceClaim, key] = pod.uid
         else:
             things = self._assume_cache.written_for.setdefault(pod.uid, [])
             things.append((ResourceClaim, key, claim.resource_version))
@@ -132,7 +132,7 @@ class ClaimTracker:
 
     def unreserve(self, key: str) -> None:
         """No longer count an allocation that was not written; harmless if it was."""
-        self._created.pop(key, None)
+        self._created.pop((ResourceClaim, key), None)
         if self._in_flight.pop((ResourceClaim, key), None) is not None:
             self._count(key)
 

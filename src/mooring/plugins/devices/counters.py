@@ -9,9 +9,10 @@ Owns `AvailableCounters`, what claims that are allocated have left of a pool's c
 
 from typing import NamedTuple
 
-from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.pooled_device import CounterID, PooledDevice
 from mooring.plugins.devices.pools import Pool
+from mooring.state.devices.published_pools import PoolID
 
 
 class _Left(NamedTuple):

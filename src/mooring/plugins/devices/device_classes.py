@@ -1,8 +1,8 @@
 """Which extended resources come from classes of devices, and whom a change of a class concerns.
 
 NodeResourcesFit leaves such resources to DynamicResources on nodes that do not have them of their
-own, from a device plugin; DynamicResources rejects those nodes, because it cannot allocate devices
-yet. It reads the catalog and keeps nothing but the names.
+own, from a device plugin; there, DynamicResources allocates devices of the class. Reads the catalog
+and keeps nothing but the names.
 """
 
 # parity v1.36.4: dynamic-resource-allocation/deviceclass/extendedresourcecache,

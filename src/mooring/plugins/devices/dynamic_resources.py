@@ -154,7 +154,9 @@ class DynamicResources(
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         self._handle = handle
-        filter_timeout = args.filter_timeout or _FILTER_TIMEOUT
+        filter_timeout = args.filter_timeout
+        if filter_timeout is None:  # 0 is no limit
+            filter_timeout = _FILTER_TIMEOUT
         self._filter_timeout_ns = filter_timeout.nanoseconds
         binding_timeout = args.binding_timeout or _BINDING_TIMEOUT
         self._conditions = BindingConditions(binding_timeout.nanoseconds, handle.now_ns)
@@ -217,7 +219,7 @@ class DynamicResources(
         found: Verdicts | None
         answers = state.answer_all(nodes.columns)
         if answers is None:
-            found = Verdicts.each([state.verdict(node) for node in nodes])
+            found = Verdicts.each(state.verdicts(nodes))
         else:
             choice = nodes.take(answers.choice)
             found = Verdicts(choice, answers.table) if choice.any() else None

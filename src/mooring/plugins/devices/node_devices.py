@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.consumable_capacity import RequestedCapacity, fits
 from mooring.plugins.devices.pooled_device import AttributeValue, PooledDevice
-from mooring.plugins.devices.pools import Pool, is_for
+from mooring.plugins.devices.pools import Pool
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, Selection
+from mooring.state.devices.published_pools import PoolID, is_for
 
 #: Puts the devices that a request could get in the order in which they are tried.
 CandidateOrder = Callable[

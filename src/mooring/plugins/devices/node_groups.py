@@ -13,11 +13,12 @@ import numpy as np
 
 from mooring.framework.arrays import Mask, Rows
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.node_devices import NodeDevices
 from mooring.plugins.devices.pools import DeviceInventory, Pool
 from mooring.plugins.devices.selectors import DeviceSelectors
 from mooring.state.columns import Columns
+from mooring.state.devices.published_pools import PoolID
 from mooring.state.lru_cache import LruCache
 
 #: The pools of a group; where devices say themselves which nodes they are for, also the node.

@@ -140,6 +140,11 @@ class PodDevices:
             self._verdicts[node.name] = found
         return found
 
+    def verdicts(self, nodes: Nodes) -> list[Verdict]:
+        """The same for some nodes, looked at one by one."""
+        self._limit.go_on_without([one.name for one in nodes])
+        return [self.verdict(one) for one in nodes]
+
     def answer_all(self, columns: Columns) -> NodeAnswers | None:
         """The verdicts on all nodes, from what is kept; None if each has to be looked at."""
         if self.answers is None and not self.one_by_one and not self._is_stale:

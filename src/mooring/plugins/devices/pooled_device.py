@@ -19,12 +19,13 @@ from mooring.model.devices.resource_slice import (
 )
 from mooring.model.quantity import parse_quantity
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE, Toleration, untolerated
-from mooring.plugins.devices.allocated_state import PoolID, device_id
+from mooring.plugins.devices.allocated_state import device_id
 from mooring.plugins.devices.consumable_capacity import (
     CapacityShare,
     RequestedCapacity,
     capacity_shares,
 )
+from mooring.state.devices.published_pools import PoolID
 
 if TYPE_CHECKING:
     from mooring.cel.device_selector import DeviceInput

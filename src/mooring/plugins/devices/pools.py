@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
-from mooring.model.devices.resource_slice import Device, ResourceSlice, ResourceSliceSpec
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import PoolID
 from mooring.plugins.devices.pooled_device import CounterID, PooledDevice, PreparedSlice
+from mooring.state.devices.published_pools import PoolID, is_for
 
 #: So many nodes have their pools remembered.
 _MOST_NODES: Final = 20_000
@@ -203,15 +203,6 @@ class DeviceInventory:
 def _is_local(one: PreparedSlice) -> bool:
     """Whether only the node that a slice names has to know of it."""
     return bool(one.spec.node_name) and not one.counter_sets
-
-
-def is_for(part: ResourceSliceSpec | Device, node: Node) -> bool:
-    """Whether a slice, or a device that says so itself, is for a node."""
-    if part.node_name:
-        return part.node_name == node.name
-    if part.all_nodes:
-        return True
-    return part.node_selector is not None and part.node_selector.matches(node.labels, node.name)
 
 
 def _relevant(one: PreparedSlice, node: Node) -> bool:

@@ -99,6 +99,10 @@ class DeviceSelectors:
             self._answers.put(key, found)
         return found
 
+    def known(self, one: PreparedSlice, selection: Selection) -> list[DeviceCandidate] | None:
+        """The same if it was found out before; this asks about no device."""
+        return self._answers.get((one, selection))
+
     def _answer(
         self, device: PooledDevice, selection: Selection
     ) -> SelectorFailure | Literal[False] | None:

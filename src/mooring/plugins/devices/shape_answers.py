@@ -25,7 +25,7 @@ from mooring.model.devices.allocation import AllocationResult
 from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
-from mooring.plugins.devices.allocated_state import AllocatedState, PoolID
+from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.allocation_results import NewShareID
 from mooring.plugins.devices.allocator import FoundDevices, allocation_results, find_devices
 from mooring.plugins.devices.counters import AvailableCounters
@@ -35,6 +35,7 @@ from mooring.plugins.devices.requests import PreparedClaim, PreparedRequest, pre
 from mooring.plugins.devices.selectors import DeviceSelectors
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
+from mooring.state.devices.published_pools import PoolID
 from mooring.state.lru_cache import LruCache
 
 NOT_ENOUGH: Final = reject("cannot allocate all claims", unresolvable=True)
@@ -133,13 +134,18 @@ class ShapeAnswers:
         for pool in dict.fromkeys(pools):
             matters = relevant.get(pool)
             if matters is None:
-                matters = relevant[pool] = self._is_relevant(pool)
-            if matters:
+                matters = self._is_relevant(pool)
+                if matters is not None:
+                    relevant[pool] = matters
+            if matters is not False:
                 found.update(of_pool.get(pool, ()))
         return [one for one in found if one < known]
 
-    def _is_relevant(self, pool: PoolID) -> bool:
-        """Whether a pool has devices that may be taken: it changes no answer if it has none."""
+    def _is_relevant(self, pool: PoolID) -> bool | None:
+        """Whether a pool has devices that may be taken: it changes no answer if it has none.
+
+        None if that is not known. Selectors may be slow: they are asked in a search, which ends.
+        """
         selectors = self._shared.selectors
         selections = {
             way.selection
@@ -148,11 +154,14 @@ class ShapeAnswers:
             for way in ways
             if isinstance(way, PreparedRequest)
         }
-        return any(
-            selectors.candidates(one, selection)
+        known = [
+            selectors.known(one, selection)
             for one in self._shared.inventory.slices_of(pool)
             for selection in selections
-        )
+        ]
+        if any(known):
+            return True
+        return None if None in known else False
 
     def _answer(self, group: int, check_time: Callable[[], object]) -> None:
         """Search on the nodes of a group."""

@@ -60,8 +60,8 @@ class PublishedSlice(NamedTuple):
     def devices_for(self, node: Node) -> Iterable[PublishedDevice]:
         """Those of the devices that a node can use."""
         if self.spec.per_device_node_selection:
-            return [one for one in self.devices if _is_for(one.device, node)]
-        return self.devices if _is_for(self.spec, node) else ()
+            return [one for one in self.devices if is_for(one.device, node)]
+        return self.devices if is_for(self.spec, node) else ()
 
 
 class PublishedPool:
@@ -108,7 +108,8 @@ def pools_of(slices: Iterable[ResourceSlice]) -> dict[PoolID, PublishedPool]:
     return {pool_id: PublishedPool(of_pool) for pool_id, of_pool in by_pool.items()}
 
 
-def _is_for(part: ResourceSliceSpec | Device, node: Node) -> bool:
+def is_for(part: ResourceSliceSpec | Device, node: Node) -> bool:
+    """Whether a slice, or a device that says so itself, is for a node."""
     if part.node_name:
         return part.node_name == node.name
     if part.all_nodes:

@@ -190,6 +190,17 @@ def test_the_server_waits_for_a_slow_reader() -> None:
     run(test)
 
 
+def test_a_reader_who_leaves_much_unread_leaves_the_connection_to_others() -> None:
+    async def test(opened: Opened) -> None:
+        await opened.begun()
+        opened.receive(chunk(b"x" * (1 << 20)) + END)
+        assert opened.connection.usable
+        # Paused, the next answer would never arrive.
+        assert opened.transport.paused == [True, False]
+
+    run(test)
+
+
 def test_silence_ends_the_reading_and_only_of_whoever_waits() -> None:
     async def test(opened: Opened) -> None:
         stream = await opened.begun()

@@ -20,6 +20,8 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject, OwnerReference
 from mooring.model.pod import Pod
+from mooring.plugins.devices import cel_selectors
+from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -89,6 +91,25 @@ def allocated(device: str, pool: str = "a", **fields: Any) -> dict[str, Any]:
     """The status of a claim that has a device."""
     result = {"request": "gpu", "driver": DRIVER, "pool": pool, "device": device, **fields}
     return {"allocation": {"devices": {"results": [result]}}}
+
+
+def slow_devices(**counts: int) -> Cluster:
+    """Nodes with so many devices, a claim, and a class whose selector has to be asked."""
+    selectors = [{"cel": {"expression": "device.driver != ''"}}]
+    slow = {"metadata": {"name": DRIVER}, "spec": {"selectors": selectors}}
+    return cluster_of(
+        *map(make_node, counts), DeviceClass.from_dict(slow), claim("mine"),
+        *(published(one, *(f"d-{number}" for number in range(n))) for one, n in counts.items()),
+    )  # fmt: skip
+
+
+def slowly(cluster: Cluster, **args: Any) -> DynamicResources:
+    """The plugin where every look at the clock takes two seconds."""
+    clock = iter(range(NOW_NS, NOW_NS + 10**15, 2 * 10**9))
+    runtime = Runtime(cluster, now_ns=lambda: next(clock))
+    plugin = describe_plugin(DynamicResources).make(args, runtime, "args")
+    assert isinstance(plugin, DynamicResources)
+    return plugin
 
 
 ALL = {"apiVersion": "resource.k8s.io/v1"}
@@ -235,20 +256,55 @@ class TestClaims:
             "Error", "node a: timed out trying to allocate devices"
         )  # fmt: skip
 
+    @pytest.mark.parametrize(("args", "code"), [({}, "Error"), ({"filterTimeout": "0s"}, "")])
+    def test_a_search_without_a_limit_takes_as_long_as_it_takes(
+        self, args: dict[str, Any], code: str
+    ) -> None:
+        cluster = slow_devices(a=8)
+        verdict = filtered(slowly(cluster, **args), cluster, claiming("mine"))["a"]
+        assert ("" if verdict.accepted else verdict.code) == code
+
+    def test_a_node_that_other_plugins_reject_does_not_use_up_the_time_of_the_rest(self) -> None:
+        cluster = slow_devices(a=8, b=1)
+        verdicts = filtered(slowly(cluster), cluster, claiming("mine"), only=["b"])
+        assert verdicts["b"].accepted
+
+    def test_selectors_are_asked_only_while_the_time_is_watched(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one = {"allocationMode": "ExactCount", "count": 1}
+        never = {**one, "deviceClassName": "never"}
+        requests = [
+            {"name": "x", "exactly": never},
+            {"name": "y", "exactly": {**one, "deviceClassName": DRIVER}},
+        ]
+        spec = {"selectors": [{"cel": {"expression": "device.driver == ''"}}]}
+        cluster = slow_devices(a=1)
+        for thing in (
+            DeviceClass.from_dict({"metadata": {"name": "never"}, "spec": spec}),
+            ResourceClaim.from_dict(
+                {"metadata": {"name": "both"}, "spec": {"devices": {"requests": requests}}}
+            ),
+        ):
+            cluster.put(thing)
+        compiled: list[str] = []
+
+        def compile_noted(expression: str) -> Any:
+            compiled.append(expression)
+            return cel_selectors.compile_device_selector(expression)
+
+        monkeypatch.setattr(tracker_of(cluster).selectors, "_compile", compile_noted)
+        plugin, pod = on(cluster), claiming("both")
+        rejected = "cannot allocate all claims"
+        assert filtered(plugin, cluster, pod)["a"].reason == rejected
+        # A device is taken. To find out whether that matters is for a search, which ends.
+        cluster.put(claim("other", **allocated("d-0")))
+        assert filtered(plugin, cluster, pod)["a"].reason == rejected
+        assert compiled == ["device.driver == ''"]
+
     def test_selectors_that_take_too_long_end_the_attempt_on_all_nodes(self) -> None:
-        slow = {
-            "metadata": {"name": DRIVER},
-            "spec": {"selectors": [{"cel": {"expression": "device.driver != ''"}}]},
-        }
-        names = [f"d-{number}" for number in range(8)]
-        cluster = cluster_of(
-            make_node("a"), make_node("b"), DeviceClass.from_dict(slow), claim("mine"),
-            published("a", *names), published("b", *names),
-        )  # fmt: skip
-        clock = iter(range(NOW_NS, NOW_NS + 10**15, 2 * 10**9))
-        runtime = Runtime(cluster, now_ns=lambda: next(clock))
-        plugin = describe_plugin(DynamicResources).make({}, runtime, "args")
-        assert isinstance(plugin, DynamicResources)
+        cluster = slow_devices(a=8, b=8)
+        plugin = slowly(cluster)
         verdicts = filtered(plugin, cluster, claiming("mine"))
         timed_out = "node a: timed out trying to allocate devices"
         assert [(one.code, one.reason) for one in verdicts.values()] == [("Error", timed_out)] * 2
@@ -310,6 +366,19 @@ class TestReservation:
         assert chosen(decided(on(fork), fork, claiming("other"))[1], "a") == ["a-1"]
         plugin.unreserve(cycle, cluster.nodes["a"])
         assert chosen(decided(on(fork), fork, claiming("other"))[1], "a") == ["a-1"]
+
+    def test_a_fork_knows_for_which_pod_a_claim_is_being_created(self) -> None:
+        cluster = cluster_of(make_node("a"), device_class(DRIVER, GPU), published("a", "a-0"))
+        first, second = (make_pod(name=one, requests={GPU: "1"}) for one in ("first", "second"))
+        cluster.put(first)
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, first)
+        plugin.reserve(cycle, cluster.nodes["a"])
+        fork = cluster.fork()
+        assert accepted(on(fork), fork, second) == []
+        fork.remove_pod(first.key)
+        assert accepted(on(fork), fork, second) == ["a"]
+        assert accepted(plugin, cluster, second) == []
 
     def test_the_plan_protects_the_claim_and_then_allocates_it(self) -> None:
         cluster = devices()

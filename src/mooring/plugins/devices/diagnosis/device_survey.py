@@ -18,16 +18,16 @@ from mooring.model.quantity import Quantity
 from mooring.model.quantity_texts import show
 from mooring.model.resources import MEMORY
 from mooring.model.taints import untolerated
-from mooring.plugins.devices.allocated_state import PoolID
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.consumable_capacity import fits
 from mooring.plugins.devices.counters import AvailableCounters
 from mooring.plugins.devices.diagnosis.device_holders import DeviceHolders, Holder
 from mooring.plugins.devices.diagnosis.selector_parts import SelectorParts
 from mooring.plugins.devices.pooled_device import PooledDevice, PreparedSlice
-from mooring.plugins.devices.pools import Pool, is_for
+from mooring.plugins.devices.pools import Pool
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import Selection
+from mooring.state.devices.published_pools import PoolID, is_for
 
 _WHOLE: Final = 10**9
 _MEBI: Final = 2**20

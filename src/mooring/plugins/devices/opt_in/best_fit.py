@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
-from mooring.plugins.devices.allocated_state import AllocatedState, DeviceID, PoolID, device_id
+from mooring.plugins.devices.allocated_state import AllocatedState, DeviceID, device_id
 from mooring.plugins.devices.claim_tracker import ClaimTracker
 from mooring.plugins.devices.consumable_capacity import CapacityShare, RequestedCapacity
 from mooring.plugins.devices.counters import AvailableCounters
@@ -28,6 +28,7 @@ from mooring.plugins.devices.pooled_device import CounterID, PooledDevice
 from mooring.plugins.devices.pools import Pool
 from mooring.plugins.devices.requests import PreparedRequest
 from mooring.plugins.devices.selectors import DeviceCandidate
+from mooring.state.devices.published_pools import PoolID
 
 #: The best score; each of the two parts has half of it.
 BEST: Final = 100

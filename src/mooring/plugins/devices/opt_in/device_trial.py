@@ -83,7 +83,7 @@ class TrialTracker(ClaimTracker):
         extended = self.extended_resource_claim(pod)
         if extended is not None:
             keys.add(extended.key)
-        return keys.union(key for key, uid in self._created.items() if uid == pod.uid)
+        return keys.union(key for (_, key), uid in self._created.items() if uid == pod.uid)
 
 
 class DeviceTrial:
