@@ -86,7 +86,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=[],
         metavar="PROGRAM",
         help="interpreters that part pythons compares with this one, at the largest number of "
-        "nodes (default: that part is left out)",
+        "nodes; they need mooring and matplotlib (default: that part is left out)",
     )
     parser.add_argument(
         "--add",

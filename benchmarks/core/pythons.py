@@ -49,7 +49,7 @@ def measure(others: Iterable[str], arguments: Sequence[str], say: Say) -> list[O
     """Measure this interpreter and others.
 
     Args:
-        others: their programs; mooring and what it needs is installed for each.
+        others: their programs; mooring and matplotlib are installed for each.
         arguments: of a run of part `speed`: workloads, nodes.
         say: is told what is going on.
 

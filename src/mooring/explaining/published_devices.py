@@ -1,7 +1,7 @@
 """The devices that nodes publish themselves, for a new node like one that is there.
 
-Called by the search for suggestions. Devices on a network, which many nodes can use, stay as they
-are.
+Called by the search for suggestions, and where nodes are added to a fork. Devices on a network,
+which many nodes can use, stay as they are.
 """
 
 from collections.abc import Iterable

@@ -18,6 +18,7 @@ from mooring.framework.hook import SKIP, Hook, PreFilterAnswer
 from mooring.framework.remedies.remedy import Remedy
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict, Verdicts, reject
+from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -27,17 +28,34 @@ _OTHER_NODES: Final = reject("it considers other nodes only")
 
 @contextmanager
 def taken_off(cluster: Cluster, pod: Pod) -> Iterator[None]:
-    """Take a pod off its node for a while; then it is there again, among the others as before."""
+    """Take a pod off its node for a while; then it is there again, among the others as before.
+
+    The claim that was made for its extended resources when it was placed goes with it.
+    """
     usage = cluster.usage(pod.node_name)
     pods = usage.pods if usage is not None else (pod,)
+    claims = _claims_made_for(pod, cluster)
     cluster.remove_pod(pod.key)
+    for claim in claims:
+        cluster.remove(claim)
     try:
         yield
     finally:
+        for claim in claims:
+            cluster.put(claim)
         cluster.put_pod(pod)
         # What is put comes last: those that came after the pod are put again, too.
         for other in pods[[one.key for one in pods].index(pod.key) + 1 :]:
             cluster.put_pod(other)
+
+
+def _claims_made_for(pod: Pod, cluster: Cluster) -> list[ResourceClaim]:
+    """The claims for a pod's extended resources: a scheduler makes them anew for each place."""
+    if not any("/" in name for name in pod.requests):
+        return []
+    claims = cluster.catalog.all(ResourceClaim).values()
+    made = (one for one in claims if one.for_extended_resources)
+    return [one for one in made if one.controller is not None and one.controller.uid == pod.uid]
 
 
 class Objection(NamedTuple):

@@ -37,6 +37,12 @@ from mooring.scheduler.effects import (
     VictimsPreempted,
 )
 from mooring.scheduler.failed_attempts import SCHEDULER_ERROR
+from mooring.simulator.forked_claims import (
+    claims_from_templates,
+    claims_made_for,
+    claims_of_bound,
+    claims_of_gone,
+)
 from mooring.simulator.pod_owners import comes_back
 from mooring.state.cluster import Cluster
 
@@ -155,11 +161,19 @@ class ForkedScheduler:
         if not pod.node_name and pod.scheduler_name not in self._core.runtimes:
             spec = replace(pod.spec, scheduler_name=self.deciders.name_for(pod))
             pod = replace(pod, spec=spec)
+        if not pod.node_name:
+            pod, claims = claims_from_templates(pod, self.cluster)
+            for claim in claims:
+                self.put(claim)
         self._core.handle([Put(pod)], self._now)
 
     def delete(self, pod: Pod) -> None:
         """Delete a pod for good."""
         self._core.handle([Gone(pod)], self._now)
+        for claim in claims_of_gone(pod, self.cluster):
+            self.put(claim)
+        made = claims_made_for(pod, self.cluster)
+        self._core.handle([Gone(claim) for claim in made], self._now)
 
     def change(self, pod: Pod) -> None:
         """Replace a pod by a changed one of the same name and unique id."""
@@ -236,6 +250,8 @@ class ForkedScheduler:
     def _bind(self, effect: Bind) -> None:
         node = effect.binding.node_name
         self._core.report(Bound(effect.pod, node), self._now)
+        for claim in claims_of_bound(effect.pod, self.cluster):
+            self.put(claim)
         placed = effect.pod.placed(node, effect.binding.annotations)
         self._core.handle([Put(placed)], self._now)
         self.messages.pop(effect.pod.key, None)

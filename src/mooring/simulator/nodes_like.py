@@ -1,7 +1,8 @@
 """New nodes like one that is there: fresh, and with the pods that every such node has.
 
-A new node is ready, has no images and none of the taints that tell of a node's troubles. DaemonSets
-have a pod on it as soon as it is there, which the scheduler places; static pods come with it.
+A new node is ready, has the devices of the other, no images and none of the taints that tell of a
+node's troubles. DaemonSets have a pod on it as soon as it is there, which the scheduler places;
+static pods come with it.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from mooring.explaining.published_devices import PublishedDevices
 from mooring.model.changed_copies import as_new, like
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -47,11 +49,14 @@ def add_like(scheduler: ForkedScheduler, model: Node, number: int) -> list[str]:
     # In the order in which they came to the model: what is in its place when the daemon comes.
     pods = list(scheduler.cluster.pods_on(scheduler.cluster.columns.row_of[model.name]))
     csi = scheduler.cluster.catalog.get(CSINode, model.name)
+    devices = PublishedDevices(scheduler.cluster.catalog)
     for name in names:
         scheduler.put_node(fresh_node(model, name))
         if csi is not None:
             metadata = replace(csi.metadata, name=name, uid=f"uid--{name}")
             scheduler.put(replace(csi, metadata=metadata))
+        for one in devices.like(model.name, name):
+            scheduler.put(one)
         for pod in pods:
             if is_static(pod) or is_daemon(pod):
                 scheduler.create(_on_new_node(pod, model.name, name))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from mooring.testing.certificates import Authority
 from mooring.testing.real_kubernetes import Binaries, wait_for
@@ -171,6 +172,21 @@ def listed(cluster: Cluster, path: str) -> list[dict[str, Any]]:
         connection.request("GET", path)
         items: list[dict[str, Any]] = json.loads(connection.getresponse().read())["items"]
         return items
+
+
+def created(cluster: Cluster, group: str, text: str, kind: str) -> None:
+    """Create the objects of one kind in a YAML text, in the namespace default."""
+    port = int(re.findall(r" is at http://127.0.0.1:(\d+)\.", cluster.text)[0])
+    for one in yaml.safe_load_all(text):
+        if one["kind"] != kind:
+            continue
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        with contextlib.closing(connection):
+            path = f"{group}/namespaces/default/{kind.lower()}s"
+            headers = {"Content-Type": "application/json"}
+            connection.request("POST", path, json.dumps(one), headers)
+            answer = connection.getresponse()
+            assert answer.status == 201, answer.read()
 
 
 class TestProcess:
@@ -329,6 +345,31 @@ class TestProcess:
         )
         assert slices == ["all-nic.example.com-0", "big-1-gpu.example.com-0"]
         assert classes == ["gpu.example.com", "nic.example.com"]
+
+    def test_the_devices_of_the_guide_can_be_claimed(self, start: Start, tmp_path: Path) -> None:
+        guide = (Path(__file__).parents[3] / "docs" / "guide" / "cluster.md").read_text()
+        devices, workload = re.findall(
+            r"^```yaml\n((?:drivers:|apiVersion: resource).*?)^```", guide, re.MULTILINE | re.DOTALL
+        )
+        (tmp_path / "devices.yaml").write_text(devices)
+        cluster = start("--nodes", "4", "--devices", "devices.yaml", "--scheduler")
+        created(cluster, "/apis/resource.k8s.io/v1", workload, "ResourceClaimTemplate")
+        created(cluster, "/apis/apps/v1", workload, "Deployment")
+        created(cluster, "/api/v1", workload, "Pod")
+
+        def phases() -> list[str]:
+            pods = listed(cluster, "/api/v1/namespaces/default/pods")
+            return [one["status"]["phase"] for one in pods]
+
+        wait_for(lambda: phases() == ["Running"] * 4, "all pods to run")
+        claims = listed(cluster, "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims")
+        names = [
+            one["device"]
+            for claim in claims
+            for one in claim["status"]["allocation"]["devices"]["results"]
+        ]
+        assert len(set(names)) == 4
+        assert len([one for one in names if "-1g-" in one]) == 3
 
     def test_tls_and_tokens(self, start: Start, tmp_path: Path) -> None:
         folder = tmp_path / "tls"

@@ -5,8 +5,17 @@ import pytest
 import mooring as mr
 from mooring.errors import InputError
 from mooring.explaining.explainer import Explainer, explain
+from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.pod import Pod
 from mooring.testing import make_node, make_pod
+from tests.unit.plugins.devices.device_objects import (
+    DRIVER,
+    allocated,
+    claim,
+    device,
+    device_class,
+    published,
+)
 
 NODES = [
     {
@@ -88,6 +97,18 @@ class TestAPodOnANode:
         with pytest.raises(mr.MooringError, match="no"):
             explainer.record("shop/web")
         assert explainer.cluster.columns.used("cpu").tolist() == [3000, 0]
+
+    def test_can_have_the_devices_of_its_extended_resource_again(self) -> None:
+        gpu = "example.com/gpu"
+        placed = make_pod("p", node="a", requests={gpu: "1"})
+        made = claim("p-extended-resources-x7", status=allocated("a/g0", to=["p"])).raw
+        owner = {"kind": "Pod", "name": "p", "uid": placed.uid, "controller": True}
+        made["metadata"]["ownerReferences"] = [owner]
+        made["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        gpus, devices = device_class(DRIVER, resource=gpu), published("a", device("g0"))
+        explainer = Explainer([*NODES, gpus, devices, placed, ResourceClaim.from_dict(made)])
+        assert explainer.record("p").feasible == ["a"]
+        assert explainer.record(make_pod("other", requests={gpu: "1"})).feasible == []
 
 
 def test_pending_pods_count_where_they_are_nominated() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mooring.framework.policy import Policy
 
 _NEXT: Final = (
-    ("moor demo --example fair-gpus", "the effect of a policy; moor examples lists more"),
+    ("moor demo --example fair-gpus", "what a policy changes; see moor examples"),
     ("moor cluster --scheduler", "a cluster like this for kubectl"),
     ("moor demo --policy policy.py", "this demo with your policy"),
     ("moor run policy.py", "a scheduler for your cluster"),

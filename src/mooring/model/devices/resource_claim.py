@@ -13,6 +13,8 @@ from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.resources import ResourceList
 from mooring.model.taints import Toleration
 
+#: Marks the claim that the scheduler made for a pod's extended resources.
+EXTENDED_RESOURCE_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 #: As many devices as the request says.
 EXACT_COUNT: Final = "ExactCount"
 #: All devices that match.
@@ -128,6 +130,11 @@ class ResourceClaim(KubeObject, frozen=True, rename="camel", dict=True):
 
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
+
+    @property
+    def for_extended_resources(self) -> bool:
+        """Whether the scheduler made it for a pod's extended resources."""
+        return self.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
 
 
 class ResourceClaimTemplateSpec(KubeStruct, frozen=True, rename="camel"):

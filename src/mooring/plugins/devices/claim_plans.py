@@ -14,7 +14,7 @@ import msgspec
 from mooring.framework.plans.plan import Plan, Step, WaitingEvent, Write, WriteAnswer
 from mooring.framework.verdict import Verdict, fail
 from mooring.model.devices.allocation import AllocationResult
-from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_claim import EXTENDED_RESOURCE_CLAIM, ResourceClaim
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import (
@@ -24,7 +24,7 @@ from mooring.plugins.devices.binding_conditions import (
 )
 from mooring.plugins.devices.claim_cleanup import FINALIZER, latest_claim, undo_steps
 from mooring.plugins.devices.extended_requests import ContainerExtendedResourceRequest
-from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM, not_found
+from mooring.plugins.devices.pod_claims import not_found
 from mooring.state.cluster import Cluster
 
 

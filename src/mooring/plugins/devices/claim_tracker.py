@@ -24,7 +24,6 @@ from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.plugins.devices.allocated_state import AllocatedState
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
-from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.selectors import DeviceSelectors, Matches
 from mooring.plugins.devices.shape_answers import ClaimShapes
@@ -138,7 +137,7 @@ class ClaimTracker:
 
     def _index(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         for one in (old, new):
-            if one is None or one.annotations.get(EXTENDED_RESOURCE_CLAIM) != "true":
+            if one is None or not one.for_extended_resources:
                 continue
             owner = one.controller
             if owner is None:

@@ -67,7 +67,6 @@ from mooring.plugins.devices.opt_in.best_fit import BEST, BestFit
 from mooring.plugins.devices.opt_in.device_preemption import DevicePreemption
 from mooring.plugins.devices.opt_in.device_trial import resolvable
 from mooring.plugins.devices.pod_claims import (
-    EXTENDED_RESOURCE_CLAIM,
     check_classes,
     claims_of,
     names_claim,
@@ -418,8 +417,7 @@ class DynamicResources(
         if new is not None or old is None:
             return False
         owner = old.controller
-        special = old.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
-        return special and owner is not None and owner.uid == pod.uid
+        return old.for_extended_resources and owner is not None and owner.uid == pod.uid
 
     def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange, for the event

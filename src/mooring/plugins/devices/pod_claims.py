@@ -13,9 +13,6 @@ from mooring.model.pod import Pod, PodResourceClaim
 from mooring.plugins.devices.requests import FindClass
 from mooring.state.catalog import Catalog
 
-#: Marks the claim that the scheduler made for a pod's extended resources.
-EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
-
 
 def claims_of(pod: Pod, catalog: Catalog) -> list[ResourceClaim] | Verdict:
     """The claims that a pod names, in order; a rejection if one cannot be used."""

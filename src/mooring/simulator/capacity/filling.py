@@ -91,8 +91,10 @@ def capacity(
         scheduler.settle()
         for one in batch:
             if not filled.place(scheduler, [one]):
-                stopped = one
-                scheduler.delete(one[1])
+                kind, pod = one
+                # The claims that were made for it stay, so that they are explained.
+                stopped = kind, scheduler.cluster.pod(pod.namespace, pod.name) or pod
+                scheduler.cluster.remove_pod(pod.key)
                 break
     explained = None
     if stopped is not None:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mooring.explaining.explainer import Explainer
+from mooring.explaining.published_devices import PublishedDevices
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import spec_requests
@@ -246,7 +247,13 @@ def _bound(
     cluster: Cluster, pods: Sequence[Pod], models: Sequence[Node]
 ) -> Callable[[tuple[int, ...]], bool]:
     """Whether there can be enough room for pods, as far as sums tell; never wrongly false."""
-    each_asks = [{**spec_requests(pod), _PODS: 1} for pod in pods]
+    #: Devices may provide these, and their number is not a sum.
+    left_out = PublishedDevices(cluster.catalog).resources
+    each_asks = [
+        {name: amount for name, amount in spec_requests(pod).items() if name not in left_out}
+        | {_PODS: 1}
+        for pod in pods
+    ]
     asked: dict[str, int] = {}
     for one in each_asks:
         for name, amount in one.items():

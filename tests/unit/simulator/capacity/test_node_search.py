@@ -6,10 +6,20 @@ import pytest
 
 from mooring.explaining.explainer import Explainer
 from mooring.model.pod import Pod
+from mooring.simulator.capacity.filling import capacity
 from mooring.simulator.capacity.node_search import NodeKind, NodeSearch, NodesNeeded
 from mooring.simulator.capacity.pod_sets import WantedPod, copies
 from mooring.simulator.forked_scheduler import Deciders
+from mooring.simulator.node_groups import NodeGrouping
 from mooring.testing import make_node, make_pod
+from tests.unit.plugins.devices.device_objects import (
+    DRIVER,
+    claiming,
+    device,
+    device_class,
+    published,
+    template,
+)
 
 NODES = (("small", "2"), ("large", "8"))
 
@@ -100,3 +110,26 @@ def test_pods_that_are_pending_if_none_are_given() -> None:
     ]
     found = needed([], {"small": 1.0}, waiting)
     assert (found.pods, found.nodes) == (3, {"small": 2})
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [claiming("p", templates=["gpu"]), make_pod("p", requests={"example.com/gpu": "1"})],
+    ids=["a claim from a template", "an extended resource"],
+)
+def test_new_nodes_have_devices_like_the_one_that_is_there(pod: Pod) -> None:
+    explainer = Explainer(
+        [
+            make_node("gpus"), device_class(DRIVER, resource="example.com/gpu"), template("gpu"),
+            published("gpus", device("g0"), device("g1")),
+        ]
+    )  # fmt: skip
+    deciders = Deciders(explainer.profiles, explainer.registry)
+    wanted = [one for _, one in copies((WantedPod("p", pod, 7),), 1)]
+    kinds = [NodeKind(explainer.cluster.nodes["gpus"], 1.0)]
+    assert NodeSearch(explainer, deciders, wanted, kinds, 100).search().nodes == {"gpus": 3}
+    groups = NodeGrouping(explainer.cluster.nodes.values())
+    found = capacity(explainer, (WantedPod("p", pod),), deciders, groups, 100)
+    assert (found.sets, found.stopped) == (2, 0)
+    assert "device for " in found.text
+    assert "not created" not in found.text

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
-from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_claim import EXTENDED_RESOURCE_CLAIM, ResourceClaim
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.diagnosis.absent_claims import absent_claim_remedies
 from mooring.plugins.devices.diagnosis.changed_claims import freed
@@ -20,7 +20,6 @@ from mooring.plugins.devices.diagnosis.own_claims import own_claim_remedy, witho
 from mooring.plugins.devices.diagnosis.request_remedies import RequestRemedies
 from mooring.plugins.devices.diagnosis.shortages import ShortageFinder
 from mooring.plugins.devices.diagnosis.wanted_claims import WantedClaims, wanted_claims
-from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 
 
 def device_remedies(case: RemedyCase) -> Iterator[Remedy]:
