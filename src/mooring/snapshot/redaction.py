@@ -129,8 +129,13 @@ def _drivers(aliases: Aliases, names: str) -> str:
     return ",".join(aliases.driver(name) for name in names.split(","))
 
 
+def _truth(aliases: Aliases, text: str) -> str:
+    return text if text in ("true", "false") else aliases.text(text)
+
+
 #: Annotations that scheduling reads.
 _ANNOTATIONS: Final[dict[str, RedactionRule]] = {
+    resource_claim.EXTENDED_RESOURCE_CLAIM: _truth,
     storage.SELECTED_NODE: _name,
     "volume.beta.kubernetes.io/storage-class": _name,
     storage.BIND_COMPLETED: _name,  # "yes"

@@ -10,6 +10,7 @@ from typing import Final
 
 from mooring.model import storage
 from mooring.model.csi_migration import IN_TREE_PLUGINS
+from mooring.model.devices.resource_claim import EXTENDED_RESOURCE_CLAIM
 from mooring.model.node_features import KNOWN_FEATURES
 
 #: Values of fields that have a few possible ones.
@@ -102,7 +103,7 @@ _KEYS: Final = frozenset(
         "kubectl.kubernetes.io/restartedAt", "deployment.kubernetes.io/revision",
         "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
         storage.SELECTED_NODE, storage.BIND_COMPLETED, storage.BOUND_BY_CONTROLLER,
-        storage.MIGRATED_PLUGINS,
+        storage.MIGRATED_PLUGINS, EXTENDED_RESOURCE_CLAIM,
         *(f"node.kubernetes.io/{name}" for name in _NODE),
         *(f"app.kubernetes.io/{name}" for name in _APP),
         *(plugin.topology for plugin in IN_TREE_PLUGINS.values() if plugin.topology),
