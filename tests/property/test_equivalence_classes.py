@@ -21,6 +21,7 @@ from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import Decision
 from mooring.framework.decisions.decision_cycle import decide, without_extenders
+from mooring.framework.decisions.equivalence_class import EquivalenceClass
 from mooring.framework.decisions.kept_plugins import KeptPlugins
 from mooring.framework.decisions.observer import NOBODY, Observer
 from mooring.framework.runtime import Runtime
@@ -274,6 +275,7 @@ def say_nothing(*_: object) -> None:
         (resource_rows.AllocationRows, "some", blind_some),
         (resource_rows.BalanceRows, "one", blind_one),
         (resource_rows.BalanceRows, "some", blind_some),
+        (EquivalenceClass, "_change_best", say_nothing),
         (KeptPlugins, "version", lambda *_: 1),
         (PodTopologySpread, "accepted_alike", say_nothing),
         (PodTopologySpread, "quick_scores_alike", say_nothing),

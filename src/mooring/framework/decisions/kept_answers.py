@@ -83,6 +83,7 @@ def _other_plugins(
 ) -> OtherPlugins:
     prepared, scores_prepared = dict(askers.pre_filters), dict(askers.pre_scores)
     at_filter = {one.name: one.plugin for one in points.get("filter", ())}
+    at_score = {one.name: one.plugin for one in points.get("score", ())}
     # Filters that have answered quickly are not ready to be asked again.
     once = not any(_may_ask_filters(one) for point in _AFTER for one in points.get(point, ()))
     filters = [
@@ -95,7 +96,11 @@ def _other_plugins(
         AskedScore(one, weight, quick, quick.quick_scores if quick else None)
         for one, weight in askers.scores
         if one.name not in kept
-        for quick in (one.quick if one.name in scores_prepared else None,)
+        # Who prepares scores fails without that, as it does when it is asked in full.
+        for ready in (
+            one.name in scores_prepared or not isinstance(at_score[one.name], hook.PreScore),
+        )
+        for quick in (one.quick if ready else None,)
     ]
     # Quick answers need no preparation.
     quick_filters = {one.asker.name for one in filters if one.quick is not None}
