@@ -422,16 +422,26 @@ def test_pods_that_share_a_device_that_fails_all_get_it_in_the_end(both: Both) -
         assert one.claims["mine"]["users"] == names
 
 
+def allocated_at(claim: Obj) -> str:
+    """When a claim got its devices; empty if it has none."""
+    return str(claim["status"].get("allocation", {}).get("allocationTimestamp", ""))
+
+
 def test_a_device_that_takes_too_long(both: Both) -> None:
     def scenario(case: DeviceCase) -> None:
         case.claim("mine")
         case.pod("p", "mine")
+        case.wait_claim("mine", lambda status: "allocation" in status, "to be allocated")
+        first = allocated_at(case.get_claim("mine"))
         note = case.wait_event("p", "FailedScheduling", "PreBind")
         assert note == (
             'running PreBind plugin "DynamicResources": '
             "device binding timeout: context deadline exceeded"
         )
-        case.wait_claim("mine", lambda status: "allocation" not in status, "to be deallocated")
+        # It may be allocated again before anybody sees that it was not.
+        case.wait_claim(
+            "mine", lambda _: allocated_at(case.get_claim("mine")) != first, "to be deallocated"
+        )
 
     with both.cluster(device_class(), node("a"), slice_of("a", conditional("gpu-0"))):
         for one in both.run_loosely(scenario, profile="-hasty"):

@@ -220,6 +220,8 @@ class TestStarting:
                 cluster.forbidden |= {"csinodes", "services", "poddisruptionbudgets"}
                 async with scheduler(cluster, {"profiles": [{"plugins": plugins}]}) as started:
                     await started.ready()
+                    # Failed pods are looked at last, and nobody waits for them.
+                    await cluster.until(lambda: "failed" in cluster.collections)
                     kill()
                     assert await started.end() == 0
                 return set(cluster.collections)
