@@ -140,7 +140,8 @@ def test_ctrl_c_prints_the_seeds_that_are_complete(folder: Path, jobs: str) -> N
         "add = ComparisonBuilder.add\n"
         "def added(self, seed, results):\n"
         "    add(self, seed, results)\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    if seed == 3:  # a second Ctrl-C ends everything at once\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
         "ComparisonBuilder.add = added\n"
         "from mooring.cli.main import main\n"
         f"sys.argv = ['moor', 'compare', {str(folder / 's.yaml')!r}, '--jobs', '{jobs}',\n"
@@ -153,5 +154,8 @@ def test_ctrl_c_prints_the_seeds_that_are_complete(folder: Path, jobs: str) -> N
     told = subprocess.run([sys.executable, file], capture_output=True, check=False)
     assert told.returncode == 128 + signal.SIGINT
     found = msgspec.json.decode(told.stdout, type=SchedulerComparison)
-    assert (found.seeds, found.interrupted) == ([3], True)
+    # With two processes, further seeds may be done by then.
+    assert found.interrupted
+    assert found.seeds == list(range(3, 3 + len(found.seeds)))
+    assert 0 < len(found.seeds) < (2 if jobs == "1" else 900)
     assert b"Traceback" not in told.stderr
